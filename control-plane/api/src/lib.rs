@@ -1,0 +1,1 @@
+//! Wire types and the HTTP client.

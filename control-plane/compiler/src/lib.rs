@@ -1,0 +1,1 @@
+//! workflow.toml to graph file.

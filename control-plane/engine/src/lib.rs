@@ -1,0 +1,1 @@
+//! The rules of Stateous, pure: no IO, no clock, no randomness.

@@ -1,0 +1,1 @@
+//! Looks into components without compiling them.

@@ -1,0 +1,1 @@
+//! Runs one attempt of one routine in wasmtime.

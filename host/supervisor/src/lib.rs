@@ -1,0 +1,1 @@
+//! Claims, leases, outbox, reports, drain.
