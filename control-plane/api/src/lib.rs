@@ -1,1 +1,34 @@
-//! Wire types and the HTTP client.
+//! What goes over the wire between the control plane and everybody else, and the client that speaks it.
+//!
+//! Nothing else in the workspace derives `Serialize` or `Deserialize` for the wire: a field that is not here is not sent.
+//! The original's fields, spellings and codes are kept; what we added is marked *ours* and appears only when the caller
+//! asks for it, so that the original's clients see what they know. Contexts, payloads and memory values travel as raw
+//! JSON text ([`Raw`]): digits and key order stay as they came, and nobody parses what it only passes on.
+//!
+//! It leaves to others: what a refusal means and when it is given (`stateous-engine`, `stateous-server`), trying again
+//! and keeping messages until they are sent (`stateous-supervisor`), and words for people (`stateous-cli`).
+//!
+//! Reading order: [`Code`], [`Token`], [`Grant`], [`Report`], [`RoutineInForce`], then [`Client`].
+
+mod claim;
+mod code;
+mod event;
+mod routine;
+mod task;
+mod token;
+
+pub mod client;
+
+pub use claim::{ClaimAnswer, ClaimRequest, Grant, PinnedRoutine, PlainGrant, WAIT_MS_MAX};
+pub use client::{Client, ClientError};
+pub use code::Code;
+pub use event::{Duplicate, EventRecord, FireRequest};
+pub use routine::{COMPONENT_BYTES_MAX, RoutineInForce, RoutineLimits, RoutinePush};
+pub use task::{
+    Disposition, HeartbeatAnswer, HeartbeatRequest, MemoryRequest, NoteRequest, Report, ReportKind, Schedule,
+    StartedRequest,
+};
+pub use token::{Entry, Health, RefusalBody, StartRequest, Token};
+
+/// JSON text that is passed on as it came: digits and key order stay.
+pub type Raw = Box<serde_json::value::RawValue>;
