@@ -44,7 +44,6 @@ pub fn is_own_event(event: &str) -> bool {
 
 /// Why a text is not a graph that we can serve.
 #[derive(Debug, Clone, PartialEq, Error)]
-#[non_exhaustive]
 pub enum GraphError {
     /// It is not JSON.
     #[error("the graph file cannot be read: {0}")]

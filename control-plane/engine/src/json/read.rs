@@ -9,7 +9,6 @@ use crate::limits;
 
 /// Why a text is not JSON that we take.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum JsonError {
     /// It is not JSON: `NaN` and `Infinity` neither.
     #[error("not valid JSON: {problem} at line {line}, column {column}")]
