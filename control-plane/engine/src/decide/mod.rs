@@ -1,0 +1,79 @@
+//! What an input does to a token.
+//!
+//! [`decide`] is one `match` over the inputs; each arm is a file that reads like its paragraph in the rules. All of them
+//! work on a [`draft::Draft`], a copy of the loaded rows that remembers what was changed, and all movement of a token goes
+//! through [`moves`]. Nothing here does IO: what is not in [`Loaded`] does not exist.
+
+mod clock;
+mod draft;
+mod fire;
+mod held;
+mod moves;
+mod report;
+mod start;
+mod tasks;
+mod words;
+
+use crate::change::{Answer, Decision};
+use crate::graph::Catalog;
+use crate::input::Input;
+use crate::loaded::Loaded;
+use crate::refusal::{Code, Refusal};
+use crate::time::Timestamp;
+
+/// What decisions go by, besides the rows: the graphs that are served and the length of a lease.
+pub struct Rules {
+    /// The workflows.
+    pub catalog: Catalog,
+    /// How long a lease lasts, in milliseconds.
+    pub lease_ms: i64,
+}
+
+/// Says what `input` does at `now` to what was `loaded` for it (see [`crate::Wanted::for_input`]).
+///
+/// The same arguments give the same decision, always.
+///
+/// # Panics
+/// When a row breaks an invariant, such as a context that is not a JSON object: the database was changed behind our
+/// back, and to go on would spread the damage. The committer turns the panic into a failure of this input alone.
+#[must_use]
+pub fn decide(rules: &Rules, loaded: &Loaded, input: &Input, now: Timestamp) -> Decision {
+    match input {
+        Input::StartToken { token, workflow, context } => {
+            start::start(rules, loaded, now, token, workflow.as_deref(), context)
+        }
+        Input::FireEvent { token, event, payload, key } => {
+            fire::fire(rules, loaded, now, token, event, payload.as_ref(), key.as_deref())
+        }
+        Input::ClaimTask { supervisor, request, .. } => {
+            tasks::claim(rules, loaded, now, supervisor, request.as_deref())
+        }
+        Input::RepeatClaim { supervisor, request, .. } => {
+            tasks::repeat_claim(rules, loaded, now, supervisor, request)
+        }
+        Input::StartTask { task, attempt, supervisor } => {
+            tasks::start(rules, loaded, now, *task, *attempt, supervisor)
+        }
+        Input::RenewLease { task, supervisor } => tasks::renew_lease(rules, loaded, now, *task, supervisor),
+        Input::ReportTask { task, supervisor, attempt, outcome, context, schedules } => {
+            let report = report::Report { outcome, context, schedules };
+            report::report(rules, loaded, now, *task, supervisor.as_deref(), *attempt, &report)
+        }
+        Input::AddNote { task, attempt, text } => tasks::add_note(rules, loaded, now, *task, *attempt, text),
+        Input::SetMemory { task, attempt, key, value } => {
+            tasks::set_memory(rules, loaded, now, *task, *attempt, key, value.as_ref())
+        }
+        Input::ExpireLease { .. } => clock::expire_lease(rules, loaded, now),
+        Input::FireTimer { .. } => clock::fire_timer(rules, loaded, now),
+    }
+}
+
+/// A decision that changes nothing and refuses.
+fn refuse(code: Code, message: impl Into<String>) -> Decision {
+    Decision { changes: Vec::new(), result: Err(Refusal::new(code, message)) }
+}
+
+/// A decision that changes nothing and answers.
+fn answer(answer: Answer) -> Decision {
+    Decision { changes: Vec::new(), result: Ok(answer) }
+}

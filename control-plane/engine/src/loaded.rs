@@ -1,0 +1,100 @@
+//! What a decision needs to see. The store loads it, locked, in the transaction that will apply the decision.
+
+use std::sync::Arc;
+
+use crate::input::Input;
+use crate::model::{MemoryCell, Task, Timer, Token};
+
+/// What to load for an input. Each field names one lookup; the store makes no other.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Wanted {
+    /// Start from this token.
+    pub token: Option<String>,
+    /// Start from this task and follow it to its token.
+    pub task: Option<u64>,
+    /// Start from this timer and follow it to its token.
+    pub timer: Option<u64>,
+    /// Load the context of the token. Left out where a decision cannot read it: contexts can be large.
+    pub context: bool,
+    /// Load the token's open tasks and pending timers: needed by whatever may move the token.
+    pub open: bool,
+    /// Tell whether another token has the wanted id when case is ignored.
+    pub folded: bool,
+    /// Tell whether the token's ledger has this idempotency key.
+    pub key: Option<String>,
+    /// Load the whole memory of the task's (token, state): needed by a grant.
+    pub memory: bool,
+    /// Load one memory cell's presence and the bytes of the others: needed by a memory write.
+    pub memory_key: Option<String>,
+}
+
+impl Wanted {
+    /// What [`crate::decide`] needs to see for `input`.
+    #[must_use]
+    pub fn for_input(input: &Input) -> Self {
+        let of_task = |task: u64| Self { task: Some(task), ..Self::default() };
+        match input {
+            Input::StartToken { token, .. } => {
+                Self { token: Some(token.clone()), context: true, folded: true, ..Self::default() }
+            }
+            Input::FireEvent { token, key, .. } => Self {
+                token: Some(token.clone()),
+                context: true,
+                open: true,
+                key: key.clone(),
+                ..Self::default()
+            },
+            Input::ClaimTask { task, .. } | Input::RepeatClaim { task, .. } => {
+                Self { context: true, open: true, memory: true, ..of_task(*task) }
+            }
+            Input::StartTask { task, .. } | Input::RenewLease { task, .. } | Input::AddNote { task, .. } => {
+                of_task(*task)
+            }
+            Input::ReportTask { task, .. } | Input::ExpireLease { task } => {
+                Self { context: true, open: true, ..of_task(*task) }
+            }
+            Input::SetMemory { task, key, .. } => Self { memory_key: Some(key.clone()), ..of_task(*task) },
+            Input::FireTimer { timer } => {
+                Self { timer: Some(*timer), context: true, open: true, ..Self::default() }
+            }
+        }
+    }
+}
+
+/// One token of the family with what belongs to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    /// The row.
+    pub token: Token,
+    /// The context as JSON text, digit for digit; empty unless it was wanted.
+    pub context: Arc<str>,
+    /// Tasks that are queued, claimed, started or waiting, by id; empty unless they were wanted.
+    pub tasks: Vec<Task>,
+    /// Pending timers, by id; empty unless they were wanted.
+    pub timers: Vec<Timer>,
+}
+
+/// What the store found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Loaded {
+    /// The token that the input is about.
+    pub member: Option<Member>,
+    /// The task that was asked for, in whatever status.
+    pub task: Option<Task>,
+    /// The timer that was asked for.
+    pub timer: Option<Timer>,
+    /// An existing id that equals the wanted one when ASCII case is ignored, but is not it.
+    pub folded: Option<String>,
+    /// The idempotency key is in the token's ledger.
+    pub key_used: bool,
+    /// The whole memory of the task's (token, state), by key.
+    pub memory: Vec<MemoryCell>,
+    /// Whether the wanted memory cell exists.
+    pub memory_key_exists: bool,
+    /// Bytes of keys and values of the other cells of the task's (token, state).
+    pub memory_bytes_of_others: u64,
+    /// The id that the next task gets.
+    pub next_task: u64,
+    /// The id that the next timer gets.
+    pub next_timer: u64,
+}

@@ -1,0 +1,13 @@
+//! The rows: what the control plane keeps. One noun, one type, one table.
+
+mod ledger;
+mod memory;
+mod task;
+mod timer;
+mod token;
+
+pub use ledger::{Entry, Kind};
+pub use memory::MemoryCell;
+pub use task::{Task, TaskStatus};
+pub use timer::{Timer, TimerKind};
+pub use token::{EventRecord, Status, Token};

@@ -1,0 +1,179 @@
+//! The rows of a small world in memory: loads what a decision wants and applies what it answers, as a store would.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use stateous_engine::change::{Answer, Change, Decision};
+use stateous_engine::json::Object;
+use stateous_engine::loaded::{Loaded, Member, Wanted};
+use stateous_engine::model::{Entry, MemoryCell, Task, Timer, Token};
+use stateous_engine::{Catalog, Graph, Input, Refusal, Rules, Timestamp, decide};
+
+pub(crate) struct World {
+    pub(crate) rules: Rules,
+    pub(crate) now: Timestamp,
+    pub(crate) tokens: BTreeMap<String, (Token, Arc<str>)>,
+    pub(crate) tasks: BTreeMap<u64, Task>,
+    pub(crate) timers: BTreeMap<u64, Timer>,
+    pub(crate) memory: BTreeMap<(String, String, String), Arc<str>>,
+    pub(crate) ledger: Vec<Entry>,
+    next_task: u64,
+    next_timer: u64,
+}
+
+impl World {
+    /// A world with one graph file, at time 1,000,000 ms, with leases of two minutes.
+    pub(crate) fn new(graph: &str) -> Self {
+        let catalog = Catalog::new(vec![Graph::parse(graph).unwrap()]).unwrap();
+        Self {
+            rules: Rules { catalog, lease_ms: 120_000 },
+            now: Timestamp(1_000_000),
+            tokens: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            timers: BTreeMap::new(),
+            memory: BTreeMap::new(),
+            ledger: Vec::new(),
+            next_task: 1,
+            next_timer: 1,
+        }
+    }
+
+    /// Decides and applies one input.
+    pub(crate) fn input(&mut self, input: &Input) -> Result<Answer, Refusal> {
+        let loaded = self.load(&Wanted::for_input(input));
+        let decision = decide(&self.rules, &loaded, input, self.now);
+        assert_eq!(decision, decide(&self.rules, &loaded, input, self.now), "a decision is a function");
+        let Decision { changes, result } = decision;
+        for change in changes {
+            self.apply(change);
+        }
+        self.check();
+        result
+    }
+
+    fn load(&self, wanted: &Wanted) -> Loaded {
+        let task = wanted.task.and_then(|id| self.tasks.get(&id)).cloned();
+        let timer = wanted.timer.and_then(|id| self.timers.get(&id)).cloned();
+        let id = wanted
+            .token
+            .clone()
+            .or_else(|| task.as_ref().map(|t| t.token.clone()))
+            .or_else(|| timer.as_ref().map(|t| t.token.clone()));
+        let cell_of = |key: &(String, String, String)| {
+            task.as_ref().is_some_and(|t| (&key.0, &key.1) == (&t.token, &t.state))
+        };
+        let member = id.as_ref().and_then(|id| self.tokens.get(id)).map(|(token, context)| Member {
+            token: token.clone(),
+            // What was not asked for is not there, so that a decision that reads it is found out.
+            context: if wanted.context { Arc::clone(context) } else { "".into() },
+            tasks: self
+                .tasks
+                .values()
+                .filter(|t| wanted.open && t.token == token.id && t.status.is_open())
+                .cloned()
+                .collect(),
+            timers: self.timers.values().filter(|t| wanted.open && t.token == token.id).cloned().collect(),
+        });
+        let cells = || self.memory.iter().filter(|(key, _)| cell_of(key));
+        Loaded {
+            folded: id.as_ref().filter(|_| wanted.folded).and_then(|id| {
+                self.tokens.keys().find(|other| *other != id && other.eq_ignore_ascii_case(id)).cloned()
+            }),
+            key_used: wanted.key.as_ref().is_some_and(|key| {
+                self.ledger.iter().any(|e| Some(&e.token) == id.as_ref() && e.key.as_ref() == Some(key))
+            }),
+            memory: if wanted.memory {
+                cells().map(|(k, v)| MemoryCell { key: k.2.clone(), value: Arc::clone(v) }).collect()
+            } else {
+                Vec::new()
+            },
+            memory_key_exists: wanted
+                .memory_key
+                .as_ref()
+                .is_some_and(|key| cells().any(|(k, _)| &k.2 == key)),
+            memory_bytes_of_others: cells()
+                .filter(|(k, _)| Some(&k.2) != wanted.memory_key.as_ref())
+                .map(|(k, v)| (k.2.len() + v.len()) as u64)
+                .sum(),
+            member,
+            task,
+            timer,
+            next_task: self.next_task,
+            next_timer: self.next_timer,
+        }
+    }
+
+    fn apply(&mut self, change: Change) {
+        match change {
+            Change::InsertToken { token, context } => {
+                let before = self.tokens.insert(token.id.clone(), (token, context));
+                assert!(before.is_none(), "a token is inserted once");
+            }
+            Change::UpdateToken(token) => {
+                let row = self.tokens.get_mut(&token.id).expect("it exists");
+                row.0 = token;
+            }
+            Change::PutContext { token, context } => {
+                self.tokens.get_mut(&token).expect("it exists").1 = context;
+            }
+            Change::InsertTask(task) => {
+                self.next_task = self.next_task.max(task.id + 1);
+                assert!(self.tasks.insert(task.id, task).is_none(), "a task is inserted once");
+            }
+            Change::UpdateTask(task) => {
+                let before = self.tasks.insert(task.id, task.clone()).expect("it exists");
+                assert!(before.status.is_open(), "a task that ended never changes: {before:?} -> {task:?}");
+                assert!(task.attempt >= before.attempt, "attempts only grow");
+            }
+            Change::InsertTimer(timer) => {
+                self.next_timer = self.next_timer.max(timer.id + 1);
+                self.timers.insert(timer.id, timer);
+            }
+            Change::DeleteTimer(id) => {
+                assert!(self.timers.remove(&id).is_some(), "a pending timer is deleted");
+            }
+            Change::PutMemory { token, state, cell } => {
+                self.memory.insert((token, state, cell.key), cell.value);
+            }
+            Change::DeleteMemory { token, state, key } => {
+                self.memory.remove(&(token, state, key));
+            }
+            Change::DeleteAllMemory { token } => self.memory.retain(|key, _| key.0 != token),
+            Change::Append(entry) => self.ledger.push(entry),
+        }
+    }
+
+    /// What holds after every decision, whatever it was.
+    fn check(&self) {
+        for (id, (token, context)) in &self.tokens {
+            let entries: Vec<&Entry> = self.ledger.iter().filter(|e| &e.token == id).collect();
+            assert_eq!(entries.len() as u64, token.seq, "{id}: the row knows its last entry");
+            assert!(entries.iter().zip(1..).all(|(e, n)| e.seq == n), "{id}: the ledger has no gaps");
+            assert!(serde_json::from_str::<Object>(context).is_ok(), "{id}: the context is an object");
+            let open = self.tasks.values().filter(|t| &t.token == id && t.status.is_open()).count();
+            let timers = self.timers.values().filter(|t| &t.token == id).count();
+            if token.status.is_ended() {
+                assert_eq!((open, timers), (0, 0), "{id}: an ended token has no task and no timer");
+                assert!(!self.memory.keys().any(|k| &k.0 == id), "{id}: an ended token has no memory");
+            } else {
+                assert!(open + timers > 0, "{id}: a live token has a wake source");
+            }
+        }
+        for task in self.tasks.values() {
+            assert_eq!(
+                task.status.is_held(),
+                task.lease_until.is_some(),
+                "a held task has a lease: {task:?}"
+            );
+        }
+    }
+
+    /// The ledger of a token, one line an entry.
+    pub(crate) fn history(&self, id: &str) -> String {
+        let line = |e: &Entry| {
+            let key = e.key.as_ref().map(|k| format!(" key={k}")).unwrap_or_default();
+            format!("{:>2} {} {}{key}", e.seq, e.kind.as_str(), serde_json::to_string(&e.data).unwrap())
+        };
+        self.ledger.iter().filter(|e| e.token == id).map(line).collect::<Vec<_>>().join("\n")
+    }
+}
