@@ -21,7 +21,7 @@ pub struct Waiting;
 #[diagnostic::on_unimplemented(
     message = "a routine cannot end with `{Self}`",
     label = "neither an event nor `Waiting`",
-    note = "add `#[derive(Event)]` to `{Self}`, or return `Ok(None)` or `Ok(Waiting)` to wait"
+    note = "put `#[derive(Event)]` on the type of the event; to wait, return `Ok(None)` or `Ok(Waiting)`"
 )]
 pub trait IntoOutcome {
     /// The outcome that this value stands for.
