@@ -1,0 +1,198 @@
+//! The stored form: how rows of the engine become the text columns of a database, and back.
+//!
+//! Every store writes exactly this, so that a database can be read by any later version and compared across stores.
+//! JSON is text, never a database's own JSON type: key order and every digit come back as they went in. Reading is
+//! strict, since what we read decides what a token does next: a word or a shape that this program does not know is a
+//! failure that names the row's column, never a guess. `tests/golden/ledger.jsonl` holds one line for each kind of
+//! ledger entry; lines are added, never changed. Which column holds what, and how it is found, is left to the stores.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use stateous_engine::json::Object;
+use stateous_engine::model::{Kind, Status, TaskStatus, TimerKind};
+
+use crate::failure::{Failure, FailureKind};
+use crate::rows::RoutineLimits;
+
+/// A ledger entry's kind and data as they are stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredEntry {
+    /// The kind's spelling.
+    pub kind: &'static str,
+    /// The data, a JSON object in one line.
+    pub data: String,
+}
+
+/// The stored form of an entry's kind and data.
+#[must_use]
+pub fn write_entry(kind: Kind, data: &Object) -> StoredEntry {
+    StoredEntry { kind: kind.as_str(), data: write_object(data) }
+}
+
+/// The kind and data of a stored entry.
+///
+/// # Errors
+/// When the kind is not one of ours, or the data is not a JSON object.
+pub fn read_entry(kind: &str, data: &str) -> Result<(Kind, Object), Failure> {
+    let kind = Kind::parse(kind).ok_or_else(|| unknown("ledger.kind", kind))?;
+    Ok((kind, read_object("ledger.data", data)?))
+}
+
+/// The stored form of an object, such as a payload.
+#[must_use]
+pub fn write_object(object: &Object) -> String {
+    text(object)
+}
+
+/// The object of `column`.
+///
+/// # Errors
+/// When the text is not a JSON object.
+pub fn read_object(column: &'static str, text: &str) -> Result<Object, Failure> {
+    serde_json::from_str(text).map_err(|e| damaged(column, "a JSON object", e))
+}
+
+/// The stored form of how often each state was entered or each event accepted.
+#[must_use]
+pub fn write_counts(counts: &BTreeMap<String, u64>) -> String {
+    text(counts)
+}
+
+/// How often each state was entered or each event accepted.
+///
+/// # Errors
+/// When the text is not a JSON object of whole numbers.
+pub fn read_counts(column: &'static str, text: &str) -> Result<BTreeMap<String, u64>, Failure> {
+    serde_json::from_str(text).map_err(|e| damaged(column, "a JSON object of whole numbers", e))
+}
+
+/// The stored form of a routine's limits: only those that were given.
+#[must_use]
+pub fn write_limits(limits: &RoutineLimits) -> String {
+    let RoutineLimits { fuel, memory_bytes, wall_ms } = *limits;
+    text(&StoredLimits { fuel, memory_bytes, wall_ms })
+}
+
+/// A routine's limits.
+///
+/// # Errors
+/// When the text has a limit that this program does not know and so could not enforce.
+pub fn read_limits(text: &str) -> Result<RoutineLimits, Failure> {
+    let StoredLimits { fuel, memory_bytes, wall_ms } =
+        serde_json::from_str(text).map_err(|e| damaged("assignments.limits", "known limits", e))?;
+    Ok(RoutineLimits { fuel, memory_bytes, wall_ms })
+}
+
+/// A token's status.
+///
+/// # Errors
+/// When the word is not one of ours.
+pub fn read_status(word: &str) -> Result<Status, Failure> {
+    Status::parse(word).ok_or_else(|| unknown("tokens.status", word))
+}
+
+/// A task's status.
+///
+/// # Errors
+/// When the word is not one of ours.
+pub fn read_task_status(word: &str) -> Result<TaskStatus, Failure> {
+    TaskStatus::parse(word).ok_or_else(|| unknown("tasks.status", word))
+}
+
+/// Who set a timer.
+///
+/// # Errors
+/// When the word is not one of ours.
+pub fn read_timer_kind(word: &str) -> Result<TimerKind, Failure> {
+    TimerKind::parse(word).ok_or_else(|| unknown("timers.kind", word))
+}
+
+/// [`RoutineLimits`] as they are stored; the type itself also travels, where more may be said than we know.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredLimits {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fuel: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    memory_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wall_ms: Option<u64>,
+}
+
+fn text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("objects and maps with text keys always have a JSON form")
+}
+
+/// One row is wrong, not the database: in a batch only the input that needs it fails.
+fn damaged(column: &'static str, expected: &'static str, cause: serde_json::Error) -> Failure {
+    Failure::caused(FailureKind::Statement, message(column, format_args!("does not hold {expected}")), cause)
+}
+
+fn unknown(column: &'static str, word: &str) -> Failure {
+    let said = format_args!("holds {word:?}, which this program does not know");
+    Failure::new(FailureKind::Statement, message(column, said))
+}
+
+fn message(column: &'static str, said: fmt::Arguments<'_>) -> String {
+    format!("the column {column} {said}: the row was damaged or written by a newer version; restore it from a backup")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(text: &str) -> Object {
+        read_object("test", text).unwrap()
+    }
+
+    #[test]
+    fn objects_come_back_as_they_went_in() {
+        let digits = "7".repeat(400);
+        for text in [
+            "{}",
+            r#"{"z":1,"a":{"y":[],"b":null}}"#,
+            r#"{"nul":"\u0000","é":"\u001f😀","quote":"\""}"#,
+            r#"{"one":1.0,"tiny":1e-400,"minus":-0,"big":1E400}"#,
+            &format!(r#"{{"n":{digits},"m":-{digits}.{digits}}}"#),
+        ] {
+            let once = write_object(&object(text));
+            assert_eq!(write_object(&object(&once)), once);
+            // serde_json spells an exponent in one way only; all else stays as it was.
+            assert_eq!(once, text.replace("1E400", "1e+400"));
+        }
+    }
+
+    #[test]
+    fn counts_and_limits_come_back() {
+        let counts = BTreeMap::from([("draft".to_owned(), 2), ("a".to_owned(), u64::MAX)]);
+        assert_eq!(write_counts(&counts), format!(r#"{{"a":{},"draft":2}}"#, u64::MAX));
+        assert_eq!(read_counts("tokens.visits", &write_counts(&counts)).unwrap(), counts);
+        for limits in [
+            RoutineLimits::default(),
+            RoutineLimits { fuel: Some(0), memory_bytes: Some(u64::MAX), wall_ms: Some(1) },
+        ] {
+            assert_eq!(read_limits(&write_limits(&limits)).unwrap(), limits);
+        }
+        assert_eq!(write_limits(&RoutineLimits { wall_ms: Some(5), ..Default::default() }), r#"{"wall_ms":5}"#);
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_and_named() {
+        let check = |failure: Failure, says: &str| {
+            assert_eq!(failure.kind, FailureKind::Statement);
+            assert!(failure.message.contains(says), "{}", failure.message);
+        };
+        check(read_entry("moved", "{}").unwrap_err(), r#"ledger.kind holds "moved""#);
+        check(read_entry("note", "[]").unwrap_err(), "ledger.data does not hold a JSON object");
+        check(read_entry("note", r#"{"task":1"#).unwrap_err(), "ledger.data");
+        check(read_object("timers.payload", "null").unwrap_err(), "timers.payload");
+        check(read_counts("tokens.counts", r#"{"a":-1}"#).unwrap_err(), "tokens.counts does not hold");
+        check(read_counts("tokens.counts", r#"{"a":1.5}"#).unwrap_err(), "whole numbers");
+        check(read_limits(r#"{"gpu":1}"#).unwrap_err(), "assignments.limits");
+        check(read_status("ACTIVE").unwrap_err(), r#"tokens.status holds "ACTIVE""#);
+        check(read_task_status("").unwrap_err(), "tasks.status");
+        check(read_timer_kind("alarm").unwrap_err(), "timers.kind");
+    }
+}

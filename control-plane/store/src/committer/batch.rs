@@ -1,0 +1,332 @@
+//! The writer's thread: gather, decide, apply, commit, answer.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use stateous_engine::change::{Answer, Change, Decision};
+use stateous_engine::loaded::Wanted;
+use stateous_engine::model::TaskStatus;
+use stateous_engine::{Input, Refusal, Rules, Timestamp, decide, limits};
+use tracing::{error, warn};
+
+use super::job::Job;
+use super::parked::{Parked, Waiting};
+use super::{Claim, Granted, Push, Upkeep};
+use crate::clock::Clock;
+use crate::failure::{Failure, FailureKind};
+use crate::rows::{Assignment, Upload};
+use crate::traits::{NewAssignment, Writer};
+
+/// The most jobs of one transaction: bounds how long an answer waits for its neighbours.
+const BATCH_MAX: usize = 1024;
+/// How long the thread sleeps when nothing waits and no claim is parked.
+const IDLE: Duration = Duration::from_secs(3600);
+
+/// The state of the writer's thread.
+pub(super) struct Machine {
+    writer: Box<dyn Writer>,
+    rules: Arc<Rules>,
+    clock: Arc<dyn Clock>,
+    waiting: Waiting,
+}
+
+/// What became of a job inside a transaction that is not durable yet.
+enum Settled {
+    Answer(Box<dyn FnOnce() + Send>),
+    /// A claim that found nothing and may wait.
+    Park(Parked),
+}
+
+/// What a batch queued: which parked claims are worth another try.
+#[derive(Default)]
+struct Queued {
+    states: Vec<(String, String)>,
+    /// Something changed that could open any state to a claim.
+    any: bool,
+}
+
+impl Machine {
+    pub(super) fn new(writer: Box<dyn Writer>, rules: Arc<Rules>, clock: Arc<dyn Clock>) -> Self {
+        Self { writer, rules, clock, waiting: Waiting::default() }
+    }
+
+    /// Runs until every sender is gone.
+    pub(super) fn run(&mut self, inbox: &Receiver<Job>) {
+        loop {
+            let now = Instant::now();
+            self.waiting.settle_overdue(now);
+            let nap = self.waiting.next_deadline().map_or(IDLE, |at| at.saturating_duration_since(now));
+            let first = match inbox.recv_timeout(nap) {
+                Ok(job) => job,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let mut jobs = vec![first];
+            jobs.extend(inbox.try_iter().take(BATCH_MAX - 1));
+            // Stable: jobs of one turn keep the order in which they came.
+            jobs.sort_by_key(Job::turn);
+            self.run_batch(jobs);
+        }
+    }
+
+    /// One transaction for all; when that fails through one of them, one transaction each.
+    fn run_batch(&mut self, jobs: Vec<Job>) {
+        let Err((failure, mut jobs)) = self.transact(jobs) else { return };
+        if failure.kind != FailureKind::Statement || jobs.len() == 1 {
+            report(&failure);
+            jobs.into_iter().for_each(|job| job.fail(failure.clone()));
+            return;
+        }
+        warn!(jobs = jobs.len(), error = %failure, "A batch of {} jobs failed; running them one by one", jobs.len());
+        for job in jobs.drain(..) {
+            if let Err((failure, jobs)) = self.transact(vec![job]) {
+                report(&failure);
+                jobs.into_iter().for_each(|job| job.fail(failure.clone()));
+            }
+        }
+    }
+
+    /// Runs `jobs` in one transaction and answers them once it is durable. Gives them back unanswered when it is not.
+    fn transact(&mut self, mut jobs: Vec<Job>) -> Result<(), (Failure, Vec<Job>)> {
+        // Claims that wait here take part in every transaction that may have queued something for them; if it fails
+        // they go on waiting, so they are kept apart from the jobs that are given back.
+        let mut woken = Vec::new();
+        match self.attempt(&mut jobs, &mut woken) {
+            Ok(settled) => {
+                for one in settled {
+                    match one {
+                        Settled::Answer(send) => send(),
+                        Settled::Park(parked) => self.waiting.park(parked),
+                    }
+                }
+                Ok(())
+            }
+            Err(failure) => {
+                self.writer.rollback();
+                woken.into_iter().for_each(|parked| self.waiting.park(parked));
+                Err((failure, jobs))
+            }
+        }
+    }
+
+    fn attempt(&mut self, jobs: &mut Vec<Job>, woken: &mut Vec<Parked>) -> Result<Vec<Settled>, Failure> {
+        let now = self.clock.now();
+        self.writer.begin()?;
+        let mut queued = Queued::default();
+        let mut results = Vec::with_capacity(jobs.len());
+        for job in jobs.iter() {
+            results.push(self.guarded(job, now, &mut queued)?);
+        }
+        *woken = self.waiting.take(|p| queued.any || queued.states.iter().any(|(w, s)| p.may_take(w, s)));
+        let mut grants = Vec::with_capacity(woken.len());
+        for parked in woken.iter() {
+            grants.push(if parked.reply.is_closed() {
+                Vec::new()
+            } else {
+                self.claim(&parked.claim, now, &mut queued)?
+            });
+        }
+        self.writer.commit(now)?;
+        let mut settled: Vec<Settled> =
+            std::mem::take(jobs).into_iter().zip(results).map(|(job, result)| settle(job, result)).collect();
+        settled
+            .extend(std::mem::take(woken).into_iter().zip(grants).map(|(p, grants)| settle_claim(p, grants)));
+        Ok(settled)
+    }
+
+    /// One job. A panic in a decision is a bug of ours, and must not take the writer with it: it becomes this job's
+    /// failure.
+    fn guarded(&mut self, job: &Job, now: Timestamp, queued: &mut Queued) -> Result<JobResult, Failure> {
+        catch_unwind(AssertUnwindSafe(|| self.one(job, now, queued))).unwrap_or_else(|panic| {
+            let text = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("no message");
+            Err(Failure::new(
+                FailureKind::Statement,
+                format!("a decision broke an invariant and was not applied: {text}"),
+            ))
+        })
+    }
+
+    fn one(&mut self, job: &Job, now: Timestamp, queued: &mut Queued) -> Result<JobResult, Failure> {
+        Ok(match job {
+            Job::Input { input, .. } => JobResult::Input(self.decide(input, now, queued)?),
+            Job::Heartbeat { supervisor, tasks, .. } => {
+                JobResult::Lost(self.heartbeat(supervisor, tasks, now, queued)?)
+            }
+            Job::Assign { push, .. } => {
+                queued.any = true;
+                JobResult::Assigned(self.assign(push, now)?)
+            }
+            Job::Upkeep { what, limit, .. } => JobResult::Upkeep(self.upkeep(*what, *limit, now, queued)?),
+            Job::Claim(parked) if parked.reply.is_closed() => JobResult::Granted(Vec::new()),
+            Job::Claim(parked) => JobResult::Granted(self.claim(&parked.claim, now, queued)?),
+        })
+    }
+
+    /// Load, decide, apply: the only way in which a token changes.
+    fn decide(
+        &mut self,
+        input: &Input,
+        now: Timestamp,
+        queued: &mut Queued,
+    ) -> Result<Result<Answer, Refusal>, Failure> {
+        let loaded = self.writer.load(&Wanted::for_input(input))?;
+        let Decision { changes, result } = decide(&self.rules, &loaded, input, now);
+        self.writer.apply(&changes)?;
+        for change in &changes {
+            if let Change::InsertTask(task) | Change::UpdateTask(task) = change
+                && task.status == TaskStatus::Queued
+            {
+                queued.states.push((task.workflow.clone(), task.state.clone()));
+            }
+        }
+        Ok(result)
+    }
+
+    fn heartbeat(
+        &mut self,
+        supervisor: &str,
+        tasks: &[u64],
+        now: Timestamp,
+        queued: &mut Queued,
+    ) -> Result<Vec<u64>, Failure> {
+        let mut lost = Vec::new();
+        for &task in tasks {
+            let input = Input::RenewLease { task, supervisor: supervisor.to_owned() };
+            if self.decide(&input, now, queued)?.is_err() {
+                lost.push(task);
+            }
+        }
+        lost.sort_unstable();
+        lost.dedup();
+        Ok(lost)
+    }
+
+    fn assign(&mut self, push: &Push, now: Timestamp) -> Result<Assignment, Failure> {
+        let upload = Upload { uploaded_at: now, ..push.upload.clone() };
+        let to = NewAssignment {
+            workflow: &push.workflow,
+            state: &push.state,
+            name: &push.name,
+            limits: push.limits,
+        };
+        self.writer.assign(&upload, &push.bytes, to, now)
+    }
+
+    fn upkeep(
+        &mut self,
+        what: Upkeep,
+        limit: u32,
+        now: Timestamp,
+        queued: &mut Queued,
+    ) -> Result<u32, Failure> {
+        let inputs: Vec<Input> = match what {
+            Upkeep::ExpireLeases => {
+                // Once a second is often enough to make up for a hint that was lost.
+                queued.any = true;
+                let tasks = self.writer.expired_leases(now, limit)?;
+                tasks.into_iter().map(|task| Input::ExpireLease { task }).collect()
+            }
+            Upkeep::FireTimers => {
+                let timers = self.writer.due_timers(now, limit)?;
+                timers.into_iter().map(|timer| Input::FireTimer { timer }).collect()
+            }
+        };
+        for input in &inputs {
+            // Nobody waits for these; what the clock may not do, the ledger says.
+            let _ = self.decide(input, now, queued)?;
+        }
+        Ok(u32::try_from(inputs.len()).unwrap_or(u32::MAX))
+    }
+
+    /// The tasks of a repeated claim, else new ones, up to the claim's number and the answer's size.
+    fn claim(&mut self, claim: &Claim, now: Timestamp, queued: &mut Queued) -> Result<Vec<Granted>, Failure> {
+        let mut granted = Vec::new();
+        if let Some(request) = &claim.request {
+            for task in self.writer.tasks_of_request(&claim.supervisor, request)? {
+                let (supervisor, request) = (claim.supervisor.clone(), request.clone());
+                self.grant(&Input::RepeatClaim { task, supervisor, request }, now, queued, &mut granted)?;
+            }
+            if !granted.is_empty() {
+                return Ok(granted);
+            }
+        }
+        let mut bytes = 0;
+        for task in self.writer.queued_tasks(&claim.filter, claim.max)? {
+            let (supervisor, request) = (claim.supervisor.clone(), claim.request.clone());
+            self.grant(&Input::ClaimTask { task, supervisor, request }, now, queued, &mut granted)?;
+            bytes += granted.last().map_or(0, |last| size(&last.grant));
+            if bytes >= limits::CLAIM_BYTES {
+                break;
+            }
+        }
+        Ok(granted)
+    }
+
+    fn grant(
+        &mut self,
+        input: &Input,
+        now: Timestamp,
+        queued: &mut Queued,
+        into: &mut Vec<Granted>,
+    ) -> Result<(), Failure> {
+        if let Ok(Answer::Granted(grant)) = self.decide(input, now, queued)? {
+            let routine = self.writer.assignment(&grant.task.workflow, &grant.task.state)?;
+            into.push(Granted { grant: *grant, routine });
+        }
+        Ok(())
+    }
+}
+
+/// A job's result, kept until the transaction is durable.
+enum JobResult {
+    Input(Result<Answer, Refusal>),
+    Lost(Vec<u64>),
+    Assigned(Assignment),
+    Upkeep(u32),
+    Granted(Vec<Granted>),
+}
+
+fn settle(job: Job, result: JobResult) -> Settled {
+    // Whoever hung up does not hear of it; what was committed stays.
+    match (job, result) {
+        (Job::Input { reply, .. }, JobResult::Input(result)) => {
+            Settled::Answer(Box::new(move || drop(reply.send(Ok(result)))))
+        }
+        (Job::Heartbeat { reply, .. }, JobResult::Lost(lost)) => {
+            Settled::Answer(Box::new(move || drop(reply.send(Ok(lost)))))
+        }
+        (Job::Assign { reply, .. }, JobResult::Assigned(assignment)) => {
+            Settled::Answer(Box::new(move || drop(reply.send(Ok(assignment)))))
+        }
+        (Job::Upkeep { reply, .. }, JobResult::Upkeep(found)) => {
+            Settled::Answer(Box::new(move || drop(reply.send(Ok(found)))))
+        }
+        (Job::Claim(parked), JobResult::Granted(granted)) => settle_claim(parked, granted),
+        (job, _) => {
+            let failure =
+                Failure::new(FailureKind::Statement, "a job was answered with another job's result");
+            Settled::Answer(Box::new(move || job.fail(failure)))
+        }
+    }
+}
+
+fn settle_claim(parked: Parked, granted: Vec<Granted>) -> Settled {
+    if granted.is_empty() && parked.deadline > Instant::now() {
+        return Settled::Park(parked);
+    }
+    Settled::Answer(Box::new(move || drop(parked.reply.send(Ok(granted)))))
+}
+
+fn size(grant: &stateous_engine::Grant) -> usize {
+    grant.context.len() + grant.memory.iter().map(|cell| cell.key.len() + cell.value.len()).sum::<usize>()
+}
+
+fn report(failure: &Failure) {
+    error!(error = %failure, cause = failure.source.as_ref().map(tracing::field::display), "Nothing was written: {failure}");
+}

@@ -1,0 +1,107 @@
+//! The narrow trait: every verb that the control plane asks of a database.
+
+use std::sync::Arc;
+
+use stateous_engine::Timestamp;
+use stateous_engine::change::{Change, TokenView};
+use stateous_engine::loaded::{Loaded, Wanted};
+use stateous_engine::model::Entry;
+
+use crate::failure::Failure;
+use crate::rows::{Assignment, ControlRow, ListedToken, RoutineLimits, TokenFilter, Upload};
+
+/// A database that this process holds: no other control plane serves it until this is dropped.
+pub trait Store: Send + Sync + 'static {
+    /// The writer. There is one, and it may be taken once.
+    ///
+    /// # Errors
+    /// When it was taken before, or the database cannot be opened for writing.
+    fn writer(&self) -> Result<Box<dyn Writer>, Failure>;
+
+    /// Reads, each from one consistent snapshot, beside the writer.
+    fn reader(&self) -> Arc<dyn Reader>;
+}
+
+/// Which queued tasks a claim may take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueuedFilter {
+    /// (workflow, state) pairs. `None`: any state.
+    pub states: Option<Vec<(String, String)>>,
+    /// Only states to which a component is assigned.
+    pub assigned: bool,
+}
+
+/// The one connection that writes. Used by one thread; every verb but `begin` needs an open transaction.
+///
+/// SQL picks and locks rows, the engine decides, SQL writes.
+pub trait Writer: Send {
+    /// Opens a transaction that no other writer can come between.
+    fn begin(&mut self) -> Result<(), Failure>;
+    /// Loads what a decision needs, this transaction's own writes included.
+    fn load(&mut self, wanted: &Wanted) -> Result<Loaded, Failure>;
+    /// Writes a decision's changes in order. On a failure the transaction may only be rolled back.
+    fn apply(&mut self, changes: &[Change]) -> Result<(), Failure>;
+    /// Ids of queued tasks of active tokens which a claim may take, lowest id first, at most `limit`.
+    fn queued_tasks(&mut self, filter: &QueuedFilter, limit: u32) -> Result<Vec<u64>, Failure>;
+    /// Ids of held tasks that this supervisor got with this request id, by id.
+    fn tasks_of_request(&mut self, supervisor: &str, request: &str) -> Result<Vec<u64>, Failure>;
+    /// The component in force for a state.
+    fn assignment(&mut self, workflow: &str, state: &str) -> Result<Option<Assignment>, Failure>;
+    /// Keeps a component (once per digest) and puts it in force for a state, as the next version. Assigning the digest
+    /// and limits that are in force already changes nothing. Answers what is in force.
+    fn assign(
+        &mut self,
+        upload: &Upload,
+        bytes: &[u8],
+        to: NewAssignment<'_>,
+        now: Timestamp,
+    ) -> Result<Assignment, Failure>;
+    /// Ids of held tasks whose lease ended before `now`, earliest first.
+    fn expired_leases(&mut self, now: Timestamp, limit: u32) -> Result<Vec<u64>, Failure>;
+    /// Ids of timers of active tokens that are due at `now`, by due time, then id.
+    fn due_timers(&mut self, now: Timestamp, limit: u32) -> Result<Vec<u64>, Failure>;
+    /// Moves every open lease `ms` later. Answers how many.
+    fn extend_leases(&mut self, ms: i64) -> Result<u64, Failure>;
+    /// How many tasks are held under a lease.
+    fn held_tasks(&mut self) -> Result<u64, Failure>;
+    /// How many top tokens are active or paused in a structure other than this one.
+    fn live_tokens_outside(&mut self, workflow: &str, structure: &str) -> Result<u64, Failure>;
+    /// The control plane's row.
+    fn control(&mut self) -> Result<ControlRow, Failure>;
+    /// Puts the default workflow's structure and checksum on record.
+    fn record_graph(&mut self, structure: &str, checksum: &str) -> Result<(), Failure>;
+    /// Makes the transaction's writes durable, together with `now` as the time at which this control plane was alive.
+    /// When it returns, a power cut loses nothing.
+    fn commit(&mut self, now: Timestamp) -> Result<(), Failure>;
+    /// Forgets the transaction's writes. Never fails: what cannot be rolled back was not committed.
+    fn rollback(&mut self);
+}
+
+/// To which state a component is assigned, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct NewAssignment<'a> {
+    /// The workflow.
+    pub workflow: &'a str,
+    /// The state.
+    pub state: &'a str,
+    /// A name for people.
+    pub name: &'a str,
+    /// Limits of its attempts.
+    pub limits: RoutineLimits,
+}
+
+/// Reads beside the writer. Each call sees one snapshot of what was committed.
+pub trait Reader: Send + Sync {
+    /// One token.
+    fn token(&self, id: &str) -> Result<Option<TokenView>, Failure>;
+    /// A listing of tokens.
+    fn tokens(&self, filter: &TokenFilter) -> Result<Vec<ListedToken>, Failure>;
+    /// A token's ledger after entry `after`, oldest first, at most `limit`; `None` when there is no such token.
+    fn history(&self, id: &str, after: u64, limit: u32) -> Result<Option<Vec<Entry>>, Failure>;
+    /// What is in force for each state, by workflow and state.
+    fn assignments(&self) -> Result<Vec<(Assignment, Upload)>, Failure>;
+    /// A component's bytes.
+    fn component(&self, digest: &str) -> Result<Option<Vec<u8>>, Failure>;
+    /// When the next lease ends or timer is due, so that a loop can sleep until then.
+    fn next_due(&self) -> Result<Option<Timestamp>, Failure>;
+}
