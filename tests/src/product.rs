@@ -1,0 +1,300 @@
+//! Control planes and supervisors as a story needs them.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+use stateous_api::{Client, RoutineLimits, RoutinePush, StartRequest};
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use crate::process::{Process, eventually};
+
+/// The executable under test and a folder of its own for one story.
+pub struct Product {
+    executable: PathBuf,
+    folder: TempDir,
+}
+
+impl Product {
+    /// Builds the executable if it is not up to date, and makes a folder.
+    ///
+    /// # Errors
+    /// When the product does not build.
+    pub fn new() -> Result<Self> {
+        static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+        let executable = BUILT
+            .get_or_init(|| build().map_err(|e| format!("{e:#}")))
+            .clone()
+            .map_err(anyhow::Error::msg)?;
+        Ok(Self { executable, folder: tempfile::tempdir()? })
+    }
+
+    /// The story's folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The root of the repository.
+    #[must_use]
+    pub fn root() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(PathBuf::new, Path::to_path_buf)
+    }
+
+    /// A built component of an example, such as `("orders", "draft")`. `None` when the guests are not built: the story
+    /// then says so and ends, unless nothing may be skipped.
+    #[must_use]
+    pub fn routine(example: &str, state: &str) -> Option<PathBuf> {
+        Self::built(Self::root().join("examples").join(example).join("build").join(format!("{state}.wasm")))
+    }
+
+    /// A built guest program of `tests/guests`.
+    #[must_use]
+    pub fn guest(name: &str) -> Option<PathBuf> {
+        Self::built(Self::root().join("target/guests").join(format!("{name}.wasm")))
+    }
+
+    fn built(file: PathBuf) -> Option<PathBuf> {
+        if file.exists() {
+            return Some(file);
+        }
+        let missing = format!("{} is not built; `cargo xtask guests` builds it", file.display());
+        assert!(!crate::everything_required(), "{missing}");
+        skipped(&missing);
+        None
+    }
+
+    /// A command of the executable.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.executable);
+        command.current_dir(self.folder.path()).env_remove("STATEOUS_URL").env("TZ", "UTC");
+        command
+    }
+
+    /// Runs a command to its end: exit code, stdout, stderr.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub async fn run(&self, words: &[&str]) -> Result<(i32, String, String)> {
+        let output = self.command().args(words).output().await?;
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ok((output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr)))
+    }
+
+    /// Starts a control plane for the examples named, with leases of `lease`, on a port of its own choice.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub async fn serve(&self, examples: &[&str], lease: &str) -> Result<ControlPlane> {
+        let graphs =
+            examples.iter().map(|e| Self::root().join("examples").join(e).join("workflow.toml")).collect();
+        self.serve_files(graphs, lease).await
+    }
+
+    /// Starts a control plane for graph files or workflows of the story's own.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub async fn serve_files(&self, graphs: Vec<PathBuf>, lease: &str) -> Result<ControlPlane> {
+        let mut control_plane = ControlPlane {
+            graphs,
+            lease: lease.to_owned(),
+            listen: "127.0.0.1:0".to_owned(),
+            client: Client::new("http://127.0.0.1:1")?,
+            process: None,
+        };
+        control_plane.start(self).await?;
+        Ok(control_plane)
+    }
+
+    /// Starts a supervisor in the folder `name` of the story, for the control plane at `url`.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub async fn supervise(&self, name: &str, url: &str) -> Result<Supervisor> {
+        let folder = self.folder.path().join(name);
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(
+            folder.join("stateous.toml"),
+            format!("url = \"{url}\"\nname = \"{name}\"\nslots = 4\n"),
+        )?;
+        let mut process =
+            Process::start(name, self.folder.path(), self.command().arg("supervise").arg(&folder))?;
+        process.line(" serves ").await?;
+        Ok(Supervisor { process })
+    }
+}
+
+/// Says that a story was skipped, and why.
+#[expect(clippy::print_stderr, reason = "a skipped story must be seen by whoever runs the tests")]
+fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+}
+
+/// `cargo build` of the executable, into the target folder that this test was built into.
+fn build() -> Result<PathBuf> {
+    let test = std::env::current_exe()?;
+    // target/<profile>/deps/<test>
+    let profile = test.parent().and_then(Path::parent).context("the test is not in a target folder")?;
+    let target = profile.parent().context("the test is not in a target folder")?;
+    let status = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["build", "--quiet", "--package", "stateous-cli", "--target-dir"])
+        .arg(target)
+        .current_dir(Product::root())
+        .status()
+        .context("cannot start cargo")?;
+    ensure!(status.success(), "the product does not build");
+    Ok(target.join("debug/stateous"))
+}
+
+/// A control plane that can be killed and started again on the same database and port.
+pub struct ControlPlane {
+    graphs: Vec<PathBuf>,
+    lease: String,
+    listen: String,
+    client: Client,
+    process: Option<Process>,
+}
+
+impl ControlPlane {
+    /// Starts it, on the port that it had before.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub async fn start(&mut self, product: &Product) -> Result<()> {
+        let mut command = product.command();
+        command.arg("serve").args(&self.graphs);
+        command.args(["--db", "sqlite:///control.db", "--lease", &self.lease, "--listen", &self.listen]);
+        let mut process = Process::start("control-plane", product.folder(), &mut command)?;
+        let line = process.line("serving on http://").await?;
+        let url = line.split_whitespace().find(|w| w.starts_with("http://")).context("no address")?;
+        url.trim_start_matches("http://").clone_into(&mut self.listen);
+        self.client = Client::new(url)?;
+        self.process = Some(process);
+        Ok(())
+    }
+
+    /// Kills it (SIGKILL).
+    ///
+    /// # Errors
+    /// When it is not running.
+    pub async fn kill(&mut self) -> Result<()> {
+        self.process.take().context("it is not running")?.kill().await
+    }
+
+    /// The running process.
+    ///
+    /// # Panics
+    /// When it was killed.
+    pub fn process(&mut self) -> &mut Process {
+        self.process.as_mut().expect("the control plane is running")
+    }
+
+    /// A client of it.
+    #[must_use]
+    pub const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Its URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.listen)
+    }
+
+    /// Its host and port.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.listen
+    }
+
+    /// Uploads a component for `workflow/state`.
+    ///
+    /// # Errors
+    /// When it is refused.
+    pub async fn push(
+        &self,
+        workflow: &str,
+        state: &str,
+        component: &Path,
+        limits: RoutineLimits,
+    ) -> Result<()> {
+        let push = RoutinePush { workflow: Some(workflow.into()), state: state.into(), name: None, limits };
+        self.client.push_routine(&push, std::fs::read(component)?.into()).await?;
+        Ok(())
+    }
+
+    /// Starts a token of a workflow.
+    ///
+    /// # Errors
+    /// When it is refused.
+    pub async fn start_token(&self, id: &str, workflow: &str, context: &Value) -> Result<()> {
+        let context = Some(serde_json::value::to_raw_value(context)?);
+        let start = StartRequest { token: id.into(), context, workflow: Some(workflow.into()) };
+        self.client.start_token(&start).await?;
+        Ok(())
+    }
+
+    /// A token's history as it is now, every kind of entry.
+    ///
+    /// # Errors
+    /// When the control plane does not answer.
+    pub async fn history(&self, id: &str) -> Result<History> {
+        let entries = self.client.history(id, true).await?;
+        let one = |e: stateous_api::Entry| Ok((e.kind, serde_json::from_str(e.data.get())?));
+        Ok(History(entries.into_iter().map(one).collect::<Result<_>>()?))
+    }
+
+    /// Waits until a token's history holds what is asked for, and gives it back.
+    ///
+    /// # Errors
+    /// When it does not within 30 seconds.
+    pub async fn until(&self, id: &str, holds: impl Fn(&History) -> bool) -> Result<History> {
+        let mut last = None;
+        let found = eventually(Duration::from_secs(30), async || {
+            last = self.history(id).await.ok();
+            last.as_ref().filter(|h| holds(h)).cloned()
+        })
+        .await;
+        found.with_context(|| format!("the history of {id} did not come to hold it: {last:#?}"))
+    }
+}
+
+/// A running supervisor.
+pub struct Supervisor {
+    /// Its process.
+    pub process: Process,
+}
+
+/// A token's history: kind and data of each entry.
+#[derive(Debug, Clone)]
+pub struct History(pub Vec<(String, Value)>);
+
+impl History {
+    /// How many entries of a kind there are.
+    #[must_use]
+    pub fn count(&self, kind: &str) -> usize {
+        self.of(kind).count()
+    }
+
+    /// The data of the entries of a kind.
+    pub fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
+        self.0.iter().filter(move |(k, _)| k == kind).map(|(_, data)| data)
+    }
+
+    /// Whether the token ended in some way.
+    #[must_use]
+    pub fn ended(&self) -> bool {
+        self.0.iter().any(|(kind, _)| matches!(kind.as_str(), "completed" | "failed" | "cancelled"))
+    }
+
+    /// The kinds, in order.
+    #[must_use]
+    pub fn kinds(&self) -> Vec<&str> {
+        self.0.iter().map(|(kind, _)| kind.as_str()).collect()
+    }
+}

@@ -1,0 +1,51 @@
+//! `cargo xtask test`: everything CI runs, in the order in which a mistake shows soonest.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::shell::{cargo, run, say, step};
+
+/// Options of the test run.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Run only the tests whose names hold this text; formats and lints are left out.
+    #[arg(long)]
+    only: Option<String>,
+}
+
+/// Runs everything.
+pub(crate) fn run_all(root: &Path, args: &Args) -> Result<()> {
+    if let Some(only) = &args.only {
+        crate::guests::build_all(root, false)?;
+        run(cargo(root).args(["build", "--package", "stateous-cli"]))?;
+        return run(required(cargo(root).args(["test", "--workspace", "--no-fail-fast", only])));
+    }
+    step("Format");
+    run(cargo(root).args(["fmt", "--all", "--check"]))?;
+    for manifest in crate::guests::manifests(root)? {
+        run(cargo(root).args(["fmt", "--check", "--manifest-path"]).arg(manifest))?;
+    }
+    step("Guests: toolchain, then every guest program and example");
+    crate::guests::build_all(root, false)?;
+    step("The rules build without an operating system");
+    crate::guests::check_for_wasm(root, &["stateous-engine", "stateous-compiler"])?;
+    step("Lints");
+    run(cargo(root).args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))?;
+    step("Tests: unit, conformance, guests, stories with real processes");
+    run(cargo(root).args(["build", "--package", "stateous-cli"]))?;
+    run(required(cargo(root).args(["test", "--workspace", "--no-fail-fast"])))?;
+    step("Tests of the examples' routines, natively");
+    for manifest in crate::guests::manifests(root)? {
+        if manifest.starts_with(root.join("examples")) {
+            run(cargo(root).args(["test", "--manifest-path"]).arg(manifest))?;
+        }
+    }
+    say("\nEverything passed.");
+    Ok(())
+}
+
+/// Tells the tests that nothing may be skipped: a tool that is missing is a failure here.
+fn required(command: &mut std::process::Command) -> &mut std::process::Command {
+    command.env("STATEOUS_TEST_REQUIRE", "all")
+}
