@@ -1,0 +1,101 @@
+//! What happens before the first request: the writer is taken, the graphs are compared with what the database holds, and
+//! open leases are given back the time in which nobody could renew them.
+
+use std::sync::Arc;
+
+use stateous_engine::{Graph, Rules, Timestamp};
+use stateous_store::{Clock, ControlRow, Failure, Store, SystemClock, Writer};
+use tracing::{info, warn};
+
+use crate::control_plane::ServeError;
+
+/// A store that is ready to be served.
+pub(crate) struct Prepared {
+    pub(crate) writer: Box<dyn Writer>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// Does all of it in one transaction, so that a refusal leaves the database as it was.
+pub(crate) fn prepare(
+    store: &dyn Store,
+    rules: &Rules,
+    clock: Option<Arc<dyn Clock>>,
+) -> Result<Prepared, ServeError> {
+    for graph in rules.catalog.graphs() {
+        if let Some(state) = graph.has_parallel_states() {
+            return Err(ServeError::Parallel { workflow: graph.name().to_owned(), state: state.to_owned() });
+        }
+    }
+    let mut writer = store.writer()?;
+    writer.begin()?;
+    match in_transaction(writer.as_mut(), rules, clock) {
+        Ok(clock) => Ok(Prepared { writer, clock }),
+        Err(error) => {
+            writer.rollback();
+            Err(error)
+        }
+    }
+}
+
+fn in_transaction(
+    writer: &mut dyn Writer,
+    rules: &Rules,
+    clock: Option<Arc<dyn Clock>>,
+) -> Result<Arc<dyn Clock>, ServeError> {
+    let control = writer.control()?;
+    let clock = clock.unwrap_or_else(|| Arc::new(SystemClock::new(control.latest)));
+    compare(writer, rules.catalog.graphs(), &control)?;
+    extend_leases(writer, &control, clock.now())?;
+    writer.commit(clock.now())?;
+    Ok(clock)
+}
+
+/// One structure of a workflow is served at a time: tokens that live in another one would stand still for ever.
+fn compare(writer: &mut dyn Writer, graphs: &[Graph], control: &ControlRow) -> Result<(), ServeError> {
+    // `Catalog` refuses an empty list.
+    let Some(default) = graphs.first() else { return Ok(()) };
+    let live = live_elsewhere(writer, graphs)?;
+    let same = control.structure.as_deref().is_none_or(|recorded| recorded == default.structure());
+    if live > 0 && !same {
+        return Err(ServeError::LiveTokens { live, workflow: default.name().to_owned() });
+    }
+    if live > 0 {
+        warn!(
+            tokens = live,
+            "{live} token(s) follow a workflow that is not served now; they stand still until it is"
+        );
+    }
+    let recorded = (control.structure.as_deref(), control.checksum.as_deref());
+    if recorded != (Some(default.structure()), Some(default.checksum())) {
+        writer.record_graph(default.structure(), default.checksum())?;
+    }
+    Ok(())
+}
+
+/// Live top tokens that none of `graphs` serves. The store counts what is outside of one structure, so what is inside of
+/// each is the difference to what is outside of none.
+fn live_elsewhere(writer: &mut dyn Writer, graphs: &[Graph]) -> Result<u64, Failure> {
+    let all = writer.live_tokens_outside("", "")?;
+    graphs.iter().try_fold(all, |elsewhere, graph| {
+        let outside = writer.live_tokens_outside(graph.name(), graph.structure())?;
+        Ok(elsewhere.saturating_sub(all.saturating_sub(outside)))
+    })
+}
+
+/// While no control plane served, no supervisor could renew a lease: that time does not count.
+fn extend_leases(writer: &mut dyn Writer, control: &ControlRow, now: Timestamp) -> Result<(), Failure> {
+    let gap = now.ms_since(control.alive_at);
+    // A new database was never alive, and holds no lease.
+    if control.alive_at == Timestamp::default() || gap <= 0 {
+        return Ok(());
+    }
+    let extended = writer.extend_leases(gap)?;
+    if extended > 0 {
+        info!(
+            leases = extended,
+            gap.ms = gap,
+            "Extended {extended} lease(s) by the {gap} ms in which this database was not served"
+        );
+    }
+    Ok(())
+}
