@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use stateous_routine::prelude::*;
 use stateous_routine::testing::{Ended, Mock, Scheduled};
-use stateous_routine::{Error, Level, RefusalCode};
+use stateous_routine::{Error, Level, RawEvent, RefusalCode};
 
 #[derive(Deserialize)]
 struct Order {
@@ -175,6 +175,11 @@ fn the_mock_refuses_what_the_host_would() {
     assert_eq!(code(ctx.memory().set("k", &None::<u8>)), RefusalCode::InvalidJson);
     assert_eq!(code(ctx.memory().set("k", &"x".repeat(1 << 20))), RefusalCode::TooLarge);
     assert_eq!(code(ctx.schedule(Reminded, "soon")), RefusalCode::InvalidDuration);
+    assert_eq!(code(ctx.schedule(RawEvent::new("timeout"), "1s")), RefusalCode::InvalidEvent);
+    for _ in 0..100 {
+        ctx.schedule(Reminded, "1s").unwrap();
+    }
+    assert_eq!(code(ctx.schedule(Reminded, "1s")), RefusalCode::TooMany);
 
     let error = ctx.get::<u32>("n").unwrap_err();
     assert_eq!(error.to_string(), "the context's `n` does not fit `u32`");

@@ -13,8 +13,12 @@ use crate::task::{EnteredBy, Task};
 use crate::{Delay, RawEvent};
 
 const NOTE_CHARS_MAX: usize = 500;
+const NOTES_MAX: usize = 1_000;
+const SCHEDULES_MAX: usize = 100;
+const EVENT_BYTES_MAX: usize = 64;
 const MEMORY_KEY_CHARS_MAX: usize = 128;
-const VALUE_BYTES_MAX: usize = 1 << 20;
+/// 1 MiB less what is written around a value on its way.
+const VALUE_BYTES_MAX: usize = (1 << 20) - (4 << 10);
 const MEMORY_BYTES_MAX: usize = 16 << 20;
 const DELAY_SECONDS_MAX: u64 = 3_650 * 86_400;
 
@@ -38,6 +42,7 @@ pub(super) struct Recorder {
     pub(super) writes: RefCell<Map<String, Value>>,
     pub(super) memory: RefCell<BTreeMap<String, Value>>,
     pub(super) notes: RefCell<Vec<String>>,
+    notes_of_attempt: Cell<usize>,
     pub(super) scheduled: RefCell<Vec<Scheduled>>,
     pub(super) logs: RefCell<Vec<(Level, String)>>,
     pub(super) writes_to_live: Cell<Option<u32>>,
@@ -61,6 +66,7 @@ impl Recorder {
             writes: RefCell::default(),
             memory: RefCell::default(),
             notes: RefCell::default(),
+            notes_of_attempt: Cell::new(0),
             scheduled: RefCell::default(),
             logs: RefCell::default(),
             writes_to_live: Cell::new(None),
@@ -68,6 +74,7 @@ impl Recorder {
     }
 
     pub(super) fn begin(&self) {
+        self.notes_of_attempt.set(0);
         self.writes.borrow_mut().clear();
         self.scheduled.borrow_mut().clear();
     }
@@ -139,7 +146,6 @@ impl Host for Recorder {
     }
 
     fn memory_delete(&self, key: &str) -> Result<bool, Refusal> {
-        check_memory_key(key)?;
         let was_there = self.memory.borrow_mut().remove(key).is_some();
         if was_there {
             self.memory_was_written();
@@ -159,18 +165,23 @@ impl Host for Recorder {
             return Err(Refusal::new(RefusalCode::TooLarge, text));
         }
         if !text.is_empty() {
+            let count = self.notes_of_attempt.get();
+            check_room("notes", count, NOTES_MAX)?;
+            self.notes_of_attempt.set(count + 1);
             self.notes.borrow_mut().push(text.to_owned());
         }
         Ok(())
     }
 
     fn schedule(&self, event: RawEvent, after: &str) -> Result<(), Refusal> {
+        check_event(event.name())?;
         if Delay::from(after).seconds().is_none_or(|seconds| seconds > DELAY_SECONDS_MAX) {
             let text = format!(
                 "`{after}` is no duration: expected a number and one of s, m, h, d, as in 90s or 6h; at most 3650d"
             );
             return Err(Refusal::new(RefusalCode::InvalidDuration, text));
         }
+        check_room("events", self.scheduled.borrow().len(), SCHEDULES_MAX)?;
         let payload = checked("payload", event.payload_json().unwrap_or("{}"))?;
         self.scheduled.borrow_mut().push(Scheduled { event: event.name, payload, after: after.to_owned() });
         Ok(())
@@ -192,6 +203,25 @@ fn checked(what: &str, json: &str) -> Result<Value, Refusal> {
     }
     serde_json::from_str(json)
         .map_err(|error| Refusal::new(RefusalCode::InvalidJson, format!("{what} is not JSON: {error}")))
+}
+
+fn check_room(what: &str, count: usize, max: usize) -> Result<(), Refusal> {
+    if count < max {
+        return Ok(());
+    }
+    Err(Refusal::new(RefusalCode::TooMany, format!("one attempt adds at most {max} {what}")))
+}
+
+fn check_event(name: &str) -> Result<(), Refusal> {
+    let has_form = name.len() <= EVENT_BYTES_MAX
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'))
+        && !["timeout", "error", "joined"].contains(&name);
+    if has_form {
+        return Ok(());
+    }
+    let text = format!("`{name}` is no event of a workflow: expected a letter, then up to 63 of a-z 0-9 _ -");
+    Err(Refusal::new(RefusalCode::InvalidEvent, text))
 }
 
 fn check_memory_key(key: &str) -> Result<(), Refusal> {
