@@ -42,6 +42,14 @@ pub fn is_own_event(event: &str) -> bool {
     matches!(event, STARTED | TIMEOUT | ERROR | JOINED)
 }
 
+/// Checks that the schema `name` of `schemas` can be used: it exists, and so does whatever it refers to.
+///
+/// # Errors
+/// A sentence that says what is wrong with it.
+pub fn check_schema(name: &str, schemas: &Object) -> Result<(), String> {
+    schema::Schema::compile(name, schemas).map(|_| ())
+}
+
 /// Why a text is not a graph that we can serve.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum GraphError {

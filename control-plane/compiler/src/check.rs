@@ -1,0 +1,161 @@
+//! The graph as a whole: targets exist, every state can be reached and left, and it is clear which transition is taken.
+
+use std::collections::HashSet;
+
+use stateous_engine::graph::{JOINED, TIMEOUT, is_own_event};
+
+use crate::definition::{At, Definition, END, Edge, State};
+use crate::diagnostic::{Problems, nearest, suggestion};
+
+/// Notes every mistake that shows only when all parts are seen together.
+pub(crate) fn check(definition: &Definition, problems: &mut Problems<'_>) {
+    starts(definition, problems);
+    targets(definition, problems);
+    events(definition, problems);
+    for state in &definition.states {
+        groups(&state.edges, problems);
+        timeout(state, problems);
+    }
+    ways(definition, problems);
+}
+
+fn starts(definition: &Definition, problems: &mut Problems<'_>) {
+    let Some(first) = definition.states.first() else {
+        let problem = problems.error("no_states", 0..0, "the workflow has no states");
+        problem.help("add one: [states.draft]");
+        return;
+    };
+    let [start, others @ ..] = &definition.starts[..] else {
+        let problem = problems.error("no_start", first.name.at.clone(), "no state says where a token begins");
+        problem.help("add `start = true` to the state where every token begins");
+        return;
+    };
+    if definition.starts.iter().any(|edge| edge.guarded || edge.otherwise) {
+        groups(&definition.starts, problems);
+        return;
+    }
+    for other in others {
+        let message = format!("a token begins in '{}' already", start.target.value);
+        let problem = problems.error("two_starts", other.target.at.clone(), message);
+        problem.help(
+            "let one state say `start = true`; or choose by guards, at the top of the file: start = [{ to = \"a\", when = \
+             \"…\" }, { to = \"b\", otherwise = true }]",
+        );
+    }
+}
+
+fn targets(definition: &Definition, problems: &mut Problems<'_>) {
+    let names = || definition.states.iter().map(|s| s.name.value.as_str()).chain([END]);
+    for (source, edge) in definition.edges() {
+        let At { value: target, at } = &edge.target;
+        if target == END && source.is_none() {
+            let problem =
+                problems.error("start_to_end", at.clone(), "a token cannot end before it entered a state");
+            problem.help("name the state that it begins in");
+        } else if target != END && definition.state(target).is_none() {
+            let problem =
+                problems.error("unknown_state", at.clone(), format!("there is no state '{target}'"));
+            problem.help = suggestion(target, names());
+        }
+    }
+}
+
+fn events(definition: &Definition, problems: &mut Problems<'_>) {
+    let used: Vec<&str> =
+        definition.edges().filter_map(|(_, e)| e.event.as_ref()).map(|e| e.value.as_str()).collect();
+    for event in &definition.events {
+        let At { value: name, at } = &event.name;
+        if is_own_event(name) {
+            let problem =
+                problems.error("reserved_event", at.clone(), format!("'{name}' is Stateous's own event"));
+            problem.help(format!("use it without declaring it: on.{name} = \"state\""));
+        } else if !used.contains(&name.as_str()) {
+            let message = format!("no state leaves on '{name}', so it can never be accepted");
+            let problem = problems.warning("unused_event", at.clone(), message);
+            problem.help(match nearest(name, used.iter().copied()) {
+                Some(near) => format!("did you mean '{near}', which a state leaves on?"),
+                None => format!("lead it somewhere: on.{name} = \"state\", or remove it"),
+            });
+        }
+    }
+    for joined in definition.edges().filter_map(|(_, e)| e.event.as_ref()).filter(|e| e.value == JOINED) {
+        let message = "'joined' is fired in parallel states only, which workflow.toml cannot say";
+        problems.error("joined_elsewhere", joined.at.clone(), message);
+    }
+}
+
+/// Of the transitions of one state on one event, at most one may be taken without a guard.
+fn groups(edges: &[Edge], problems: &mut Problems<'_>) {
+    let event = |edge: &Edge| edge.event.as_ref().map(|e| e.value.clone());
+    for (i, edge) in edges.iter().enumerate().filter(|(_, e)| !e.guarded) {
+        let group = || edges.iter().enumerate().filter(|(_, e)| event(e) == event(edge));
+        if let Some((_, first)) = group().find(|(j, e)| *j < i && !e.guarded) {
+            let message = format!("'{}' is already where it leads when no guard holds", first.target.value);
+            let problem = problems.error("two_fallbacks", edge.target.at.clone(), message);
+            problem.help("add a guard to one of the two: when = \"…\"");
+        } else if !edge.otherwise && group().any(|(_, e)| e.guarded) {
+            let message = "beside transitions with guards, this one must say when it is taken";
+            let problem = problems.error("needs_otherwise", edge.target.at.clone(), message);
+            problem.help("add `otherwise = true` to take it when no guard holds, or a guard of its own");
+        }
+    }
+}
+
+fn timeout(state: &State, problems: &mut Problems<'_>) {
+    let on_timeout = state.edges.iter().filter_map(|e| e.event.as_ref()).find(|e| e.value == TIMEOUT);
+    if let Some(event) = on_timeout.filter(|_| state.timeout.is_none()) {
+        let message = format!("'{}' has no timeout, so this is never taken", state.name.value);
+        problems.warning("timeout_never", event.at.clone(), message).help("add one: timeout = \"1h\"");
+    }
+}
+
+/// Whether every state can be reached from START and left, and whether END can be reached.
+fn ways(definition: &Definition, problems: &mut Problems<'_>) {
+    for state in definition.states.iter().filter(|s| s.edges.is_empty()) {
+        let name = &state.name.value;
+        let message = format!("a token that enters '{name}' can never leave it: no event leads out");
+        let problem = problems.error("dead_end", state.name.at.clone(), message);
+        problem.help("name an event and where it leads: on.done = \"END\"");
+    }
+    if !definition.starts.is_empty() {
+        let names = definition.starts.iter().map(|e| e.target.value.as_str());
+        let reached = closure(names.collect(), |state| {
+            let edges = definition.state(state).into_iter().flat_map(|s| &s.edges);
+            edges.map(|e| e.target.value.as_str()).collect()
+        });
+        for state in definition.states.iter().filter(|s| !reached.contains(s.name.value.as_str())) {
+            let message = format!("no token ever enters '{}'", state.name.value);
+            let problem = problems.error("unreachable", state.name.at.clone(), message);
+            problem.help("lead a transition to it, or remove it");
+        }
+    }
+    let can_end = closure(vec![END], |target| {
+        let leads = |s: &&State| s.edges.iter().any(|e| e.target.value == target);
+        definition.states.iter().filter(leads).map(|s| s.name.value.as_str()).collect()
+    });
+    if can_end.len() > 1 {
+        let stuck = |s: &&State| !s.edges.is_empty() && !can_end.contains(s.name.value.as_str());
+        for state in definition.states.iter().filter(stuck) {
+            let message =
+                format!("a token that enters '{}' can never complete: no way leads to END", state.name.value);
+            let problem = problems.warning("cannot_end", state.name.at.clone(), message);
+            problem
+                .help("lead one of its ways to END, unless tokens are meant to run until they are cancelled");
+        }
+    } else if let Some(state) = definition.states.iter().find(|s| !s.edges.is_empty()) {
+        let message = "no transition leads to END, so no token can complete";
+        let problem = problems.error("no_end", state.name.at.clone(), message);
+        problem.help("lead one to it: on.done = \"END\"");
+    }
+}
+
+/// Everything that `next` leads to from `open`, `open` included.
+fn closure<'d>(mut open: Vec<&'d str>, next: impl Fn(&'d str) -> Vec<&'d str>) -> HashSet<&'d str> {
+    let mut found = HashSet::new();
+    while let Some(name) = open.pop() {
+        if found.insert(name) {
+            open.extend(next(name));
+        }
+    }
+    found
+}

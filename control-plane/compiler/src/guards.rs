@@ -1,0 +1,94 @@
+//! What guards read, held against what there is to read.
+
+use stateous_engine::graph::{ERROR, JOINED, TIMEOUT, is_own_event};
+
+use crate::definition::{Definition, Edge, When};
+use crate::diagnostic::{Problems, suggestion};
+
+/// The workflow's events, each with its payload's schema.
+type Events<'d> = [(&'d str, Option<&'d str>)];
+
+/// Notes every read that finds nothing.
+pub(crate) fn check(definition: &Definition, problems: &mut Problems<'_>) {
+    let events = definition.all_events();
+    for (_, edge) in definition.edges() {
+        if let Some(when) = &edge.when {
+            context(definition, when, problems);
+            payload(definition, &events, edge, when, problems);
+            counts(&events, edge, when, problems);
+            if let Some(part) = when.guard.reads.branches.as_ref().filter(|_| event(edge) != JOINED) {
+                let message =
+                    "'branches' are the ended children of a parallel state, which only 'joined' brings";
+                problems.error("branches_elsewhere", when.place(part), message);
+            }
+        }
+    }
+}
+
+fn event(edge: &Edge) -> &str {
+    edge.event.as_ref().map_or("START", |e| &e.value)
+}
+
+fn context(definition: &Definition, when: &When, problems: &mut Problems<'_>) {
+    let Some(name) = &definition.context else { return };
+    let Some(fields) = definition.schema(&name.value).and_then(|s| s.fields.as_ref()) else { return };
+    for (key, part) in &when.guard.reads.context_keys {
+        if !fields.contains(key) {
+            let message = format!("the context has no key '{key}': {} does not say so", name.value);
+            let problem = problems.error("unknown_field", when.place(part), message);
+            problem.help = suggestion(key, fields.iter().map(String::as_str));
+        }
+    }
+}
+
+fn payload(
+    definition: &Definition,
+    events: &Events<'_>,
+    edge: &Edge,
+    when: &When,
+    problems: &mut Problems<'_>,
+) {
+    let reads = &when.guard.reads.payload_fields;
+    let Some(event) = &edge.event else {
+        for part in reads.values() {
+            let problem =
+                problems.error("start_guard", when.place(part), "a token that starts has no payload yet");
+            problem.help("read the context: ctx['key']");
+        }
+        return;
+    };
+    let schema = events.iter().find(|(name, _)| *name == event.value).and_then(|(_, payload)| *payload);
+    let Some(schema) = schema else {
+        for part in reads.values().filter(|_| event.value != JOINED) {
+            let message = format!("'{}' carries no payload", event.value);
+            let problem = problems.error("no_payload", when.place(part), message);
+            if !is_own_event(&event.value) {
+                problem.help(format!("give it one: [events.{}] payload = \"<schema>\"", event.value));
+            }
+        }
+        return;
+    };
+    let Some(fields) = definition.schema(schema).and_then(|s| s.fields.as_ref()) else { return };
+    for (field, part) in reads {
+        if !fields.contains(field) {
+            let message =
+                format!("the payload of '{}' has no field '{field}': {schema} does not say so", event.value);
+            let problem = problems.error("unknown_field", when.place(part), message);
+            problem.help = suggestion(field, fields.iter().map(String::as_str));
+        }
+    }
+}
+
+fn counts(events: &Events<'_>, edge: &Edge, when: &When, problems: &mut Problems<'_>) {
+    let known = || events.iter().map(|(name, _)| *name).chain([TIMEOUT, ERROR, JOINED]);
+    for (counted, part) in &when.guard.reads.events {
+        if edge.event.is_none() {
+            let problem =
+                problems.error("start_guard", when.place(part), "a token that starts has no events to count");
+            problem.help("read the context: ctx['key']");
+        } else if !known().any(|name| name == counted) {
+            let message = format!("'{counted}' is not an event of this workflow");
+            problems.error("unknown_event", when.place(part), message).help = suggestion(counted, known());
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! From TOML to a [`Definition`]: the form of each part, on its own.
+
+use stateous_engine::guard::Guard;
+use stateous_engine::names::check_name;
+use stateous_engine::time::parse_duration;
+use toml::de::{DeTable, DeValue};
+
+use crate::definition::{At, Definition, Edge, Event, State, When, place};
+use crate::diagnostic::Problems;
+use crate::schemas;
+use crate::source::{Value, boolean, entries, inner, table, text, unknown_key, wrong_type};
+
+const TOP: [&str; 6] = ["workflow", "context", "start", "states", "events", "schemas"];
+const STATE: [&str; 4] = ["start", "timeout", "retries", "on"];
+const EDGE: [&str; 3] = ["to", "when", "otherwise"];
+/// What a parallel state says in the graph file.
+const PARALLEL: [&str; 3] = ["parallel", "join", "inputs"];
+
+/// The definition in `source`; `None` when it is not TOML or has no workflow in it. All that can be read is read, so
+/// that later checks find more mistakes.
+pub(crate) fn read(source: &str, problems: &mut Problems<'_>) -> Option<Definition> {
+    let (root, errors) = DeTable::parse_recoverable(source);
+    for error in &errors {
+        problems.error("syntax", error.span().unwrap_or_default(), error.message());
+    }
+    if !errors.is_empty() {
+        return None;
+    }
+    let mut reader = Reader { source, problems, states: Vec::new(), starts: Vec::new() };
+    reader.file(root.get_ref())
+}
+
+struct Reader<'a, 'p> {
+    source: &'a str,
+    problems: &'a mut Problems<'p>,
+    states: Vec<State>,
+    starts: Vec<Edge>,
+}
+
+impl Reader<'_, '_> {
+    fn file(&mut self, root: &DeTable<'_>) -> Option<Definition> {
+        let (mut workflow, mut context) = (None, None);
+        let (mut events, mut found) = (Vec::new(), Vec::new());
+        for (key, value) in entries(root) {
+            match key.value.as_str() {
+                "workflow" => workflow = text(value, self.problems),
+                "context" => context = text(value, self.problems),
+                "start" => self.starts(value),
+                "states" => self.states(value),
+                "events" => events = self.events(value),
+                "schemas" => found = schemas::read(value, self.problems),
+                _ => unknown_key(&key, &TOP, self.problems),
+            }
+        }
+        if !root.contains_key("workflow") {
+            let problem = self.problems.error("missing_key", 0..0, "the workflow has no name");
+            problem.help("write it first: workflow = \"orders\"");
+        }
+        let workflow = workflow.unwrap_or(At { value: "unnamed".to_owned(), at: 0..0 });
+        self.name("workflow", &workflow);
+        let (states, starts) = (std::mem::take(&mut self.states), std::mem::take(&mut self.starts));
+        Some(Definition { workflow: workflow.value, context, starts, states, events, schemas: found })
+    }
+
+    fn name(&mut self, kind: &str, name: &At<String>) {
+        if let Err(problem) = check_name(kind, &name.value) {
+            self.problems.error("bad_name", name.at.clone(), problem);
+        }
+    }
+
+    fn starts(&mut self, value: &Value<'_>) {
+        if let DeValue::Boolean(_) = value.get_ref() {
+            wrong_type(value, "a state's name, or a list of { to, when }", self.problems);
+            return;
+        }
+        let found = self.targets(None, value);
+        self.starts.extend(found);
+    }
+
+    fn states(&mut self, value: &Value<'_>) {
+        let Some(states) = table(value, self.problems) else { return };
+        for (name, value) in entries(states) {
+            self.name("state", &name);
+            let Some(options) = table(value, self.problems) else { continue };
+            let mut state = State { name, timeout: None, retries: 0, edges: Vec::new() };
+            for (key, value) in entries(options) {
+                match key.value.as_str() {
+                    "start" => {
+                        if boolean(value, self.problems) == Some(true) {
+                            let target = At { value: state.name.value.clone(), at: key.at };
+                            self.starts.push(Edge {
+                                event: None,
+                                target,
+                                guarded: false,
+                                when: None,
+                                otherwise: false,
+                            });
+                        }
+                    }
+                    "timeout" => state.timeout = self.duration(value),
+                    "retries" => state.retries = self.retries(value),
+                    "on" => state.edges = self.edges(value),
+                    other if PARALLEL.contains(&other) => {
+                        let message =
+                            format!("'{other}' belongs to a parallel state, which workflow.toml cannot say");
+                        let problem = self.problems.error("parallel_state", key.at, message);
+                        problem.help(
+                            "serve the graph file of the original's compiler: parallel states run from it",
+                        );
+                    }
+                    _ => unknown_key(&key, &STATE, self.problems),
+                }
+            }
+            self.states.push(state);
+        }
+    }
+
+    fn duration(&mut self, value: &Value<'_>) -> Option<String> {
+        let duration = text(value, self.problems)?;
+        if parse_duration(&duration.value).is_none() {
+            let message = format!("'{}' is not a duration", duration.value);
+            let problem = self.problems.error("bad_duration", duration.at, message);
+            problem.help("write a whole number and s, m, h or d, at most 3650d: \"30s\", \"6h\"");
+        }
+        Some(duration.value)
+    }
+
+    fn retries(&mut self, value: &Value<'_>) -> u64 {
+        let number = value.get_ref().as_integer().map(|n| u64::from_str_radix(n.as_str(), n.radix()));
+        match number {
+            Some(Ok(retries)) => retries,
+            Some(Err(_)) => {
+                self.problems.error("bad_retries", value.span(), "retries is a whole number of 0 or more");
+                0
+            }
+            None => {
+                wrong_type(value, "a whole number of 0 or more", self.problems);
+                0
+            }
+        }
+    }
+
+    fn edges(&mut self, value: &Value<'_>) -> Vec<Edge> {
+        let Some(events) = table(value, self.problems) else { return Vec::new() };
+        let mut found = Vec::new();
+        for (event, value) in entries(events) {
+            self.name("event", &event);
+            found.extend(self.targets(Some(&event), value));
+        }
+        found
+    }
+
+    /// `"state"`, `{ to, when, otherwise }` or a list of those.
+    fn targets(&mut self, event: Option<&At<String>>, value: &Value<'_>) -> Vec<Edge> {
+        match value.get_ref() {
+            DeValue::String(name) => {
+                let target = At { value: name.to_string(), at: value.span() };
+                vec![Edge { event: event.cloned(), target, guarded: false, when: None, otherwise: false }]
+            }
+            DeValue::Table(options) => self.edge(event, value, options).into_iter().collect(),
+            DeValue::Array(list) if list.is_empty() => {
+                let problem = self.problems.error("wrong_type", value.span(), "this list leads nowhere");
+                problem.help("name a state, or leave the event out");
+                Vec::new()
+            }
+            DeValue::Array(list) => {
+                let mut found = Vec::new();
+                for item in &**list {
+                    match item.get_ref() {
+                        DeValue::Table(options) => found.extend(self.edge(event, item, options)),
+                        _ => wrong_type(
+                            item,
+                            "a table such as { to = \"state\", when = \"…\" }",
+                            self.problems,
+                        ),
+                    }
+                }
+                found
+            }
+            _ => {
+                wrong_type(value, "a state's name, \"END\", or a list of { to, when }", self.problems);
+                Vec::new()
+            }
+        }
+    }
+
+    fn edge(&mut self, event: Option<&At<String>>, value: &Value<'_>, options: &DeTable<'_>) -> Option<Edge> {
+        let (mut target, mut when, mut otherwise, mut guarded) = (None, None, false, false);
+        for (key, value) in entries(options) {
+            match key.value.as_str() {
+                "to" => target = text(value, self.problems),
+                "when" => {
+                    guarded = true;
+                    when = text(value, self.problems).and_then(|text| self.guard(text));
+                }
+                "otherwise" => otherwise = boolean(value, self.problems).unwrap_or_default(),
+                _ => unknown_key(&key, &EDGE, self.problems),
+            }
+        }
+        if !options.contains_key("to") {
+            let problem = self.problems.error("missing_key", value.span(), "this transition has no target");
+            problem.help("say where it leads: { to = \"state\" } or { to = \"END\" }");
+        }
+        if guarded && otherwise {
+            let message = "'when' and 'otherwise' exclude each other";
+            let problem = self.problems.error("when_and_otherwise", value.span(), message);
+            problem.help(
+                "'otherwise' marks the transition that is taken when no guard holds: remove one of the two",
+            );
+        }
+        target.map(|target| Edge { event: event.cloned(), target, guarded, when, otherwise })
+    }
+
+    fn guard(&mut self, text: At<String>) -> Option<When> {
+        let At { value, at } = text;
+        let inner = inner(self.source, &at, &value);
+        match Guard::parse(&value) {
+            Ok(guard) => Some(When { guard, at, inner }),
+            Err(error) => {
+                self.problems.error("guard", place(inner, &at, &error.at), error.to_string());
+                None
+            }
+        }
+    }
+
+    fn events(&mut self, value: &Value<'_>) -> Vec<Event> {
+        let Some(events) = table(value, self.problems) else { return Vec::new() };
+        let mut found = Vec::new();
+        for (name, value) in entries(events) {
+            self.name("event", &name);
+            let mut payload = None;
+            for (key, value) in table(value, self.problems).map(entries).unwrap_or_default() {
+                match key.value.as_str() {
+                    "payload" => payload = text(value, self.problems),
+                    _ => unknown_key(&key, &["payload"], self.problems),
+                }
+            }
+            found.push(Event { name, payload });
+        }
+        found
+    }
+}
