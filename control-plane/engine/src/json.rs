@@ -7,7 +7,7 @@
 mod read;
 mod write;
 
-pub use read::{JsonError, parse, parse_nested};
+pub use read::{JsonError, parse, parse_nested, parse_stored};
 pub use write::{canonical, float, is_integer, pretty};
 
 /// Any JSON value.

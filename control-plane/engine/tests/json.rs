@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use stateous_engine::json::{Json, JsonError, parse};
+use stateous_engine::json::{Json, JsonError, parse, parse_stored};
 use stateous_engine::limits;
 
 fn kind(text: &str) -> &'static str {
@@ -81,6 +81,9 @@ fn values_are_kept_as_they_came() {
     check(r#"{"z":1.50,"a":1e+5,"m":-0,"d":-0.0,"e":1e-7}"#);
     check(r#"{"$serde_json::private::Number":"12"}"#);
     check(r#"{"$serde_json::private::RawValue":"12"}"#);
+    let hostile = r#"{"a":{"$serde_json::private::Number":"x"}}"#;
+    assert_eq!(Json::Object(parse_stored(hostile).unwrap()).to_string(), hostile);
+    assert!(parse_stored("[]").is_err());
     // The one thing that serde_json writes anew is the mark of an exponent.
     assert_eq!(parse("1.50E5").unwrap().to_string(), "1.50e+5");
     assert_eq!(parse(r#"{"a":1,"b":2,"a":3}"#).unwrap().to_string(), r#"{"a":3,"b":2}"#);

@@ -7,6 +7,9 @@ use thiserror::Error;
 use super::{Json, Object};
 use crate::limits;
 
+/// What we store wraps what we took: a ledger entry around a payload, a join around its branches.
+const STORED_DEPTH: usize = 2 * limits::DEPTH;
+
 /// Why a text is not JSON that we take.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum JsonError {
@@ -68,6 +71,18 @@ pub fn parse_nested(text: impl AsRef<[u8]>, depth: usize) -> Result<Json, JsonEr
     let value = reader.value()?;
     reader.blanks();
     if reader.at < text.len() { Err(reader.fail("more text after the value")) } else { Ok(value) }
+}
+
+/// The object in a text that we wrote ourselves, such as a stored context. Use this and not `serde_json::from_str`, which
+/// fails on data such as `{"$serde_json::private::Number": "x"}`.
+///
+/// # Errors
+/// When the text is not an object, so is not one of ours.
+pub fn parse_stored(text: &str) -> Result<Object, JsonError> {
+    match parse_nested(text, STORED_DEPTH)? {
+        Json::Object(object) => Ok(object),
+        _ => Err(syntax("an object was expected", "")),
+    }
 }
 
 /// The error for a problem right after `before`.
