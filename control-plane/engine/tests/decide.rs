@@ -384,3 +384,13 @@ fn started_says_run_or_skip() {
     let none = Input::StartTask { task: 9, attempt: 1, supervisor: "a".into() };
     assert_eq!(world.input(&none).unwrap_err().code, Code::TaskNotFound);
 }
+
+#[test]
+fn a_context_that_looks_like_a_number_to_serde_json_is_kept_as_it_came() {
+    let mut world = World::new(SDLC);
+    let text = r#"{"repo":"acme/api","odd":{"$serde_json::private::Number":"x"},"more":{"$serde_json::private::Number":"12"}}"#;
+    let context = stateous_engine::json::parse_stored(text).unwrap();
+    world.input(&Input::StartToken { token: "T-1".into(), workflow: None, context }).unwrap();
+    world.input(&fire("T-1", "done", None)).unwrap();
+    assert_eq!(&*world.tokens["T-1"].1, text.replacen('{', r#"{"tries":0,"#, 1));
+}

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::Rules;
 use crate::change::{Answer, Change, Decision, TokenView};
 use crate::graph::Workflow;
-use crate::json::Object;
+use crate::json::{Object, parse_stored};
 use crate::loaded::{Loaded, Member};
 use crate::model::{Entry, Kind, Task, TaskStatus, Timer, TimerKind, Token};
 use crate::refusal::{Code, Refusal};
@@ -95,7 +95,7 @@ impl<'a> Draft<'a> {
 
     /// The context as an object.
     pub(super) fn context(&self) -> Object {
-        serde_json::from_str(&self.context).expect("a stored context is a JSON object")
+        parse_stored(&self.context).expect("a stored context is a JSON object")
     }
 
     /// The context as text.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use stateous_engine::change::{Answer, Change, Decision};
-use stateous_engine::json::Object;
+use stateous_engine::json::parse_stored;
 use stateous_engine::loaded::{Loaded, Member, Wanted};
 use stateous_engine::model::{Entry, MemoryCell, Task, Timer, Token};
 use stateous_engine::{Catalog, Graph, Input, Refusal, Rules, Timestamp, decide};
@@ -149,7 +149,7 @@ impl World {
             let entries: Vec<&Entry> = self.ledger.iter().filter(|e| &e.token == id).collect();
             assert_eq!(entries.len() as u64, token.seq, "{id}: the row knows its last entry");
             assert!(entries.iter().zip(1..).all(|(e, n)| e.seq == n), "{id}: the ledger has no gaps");
-            assert!(serde_json::from_str::<Object>(context).is_ok(), "{id}: the context is an object");
+            assert!(parse_stored(context).is_ok(), "{id}: the context is an object");
             let open = self.tasks.values().filter(|t| &t.token == id && t.status.is_open()).count();
             let timers = self.timers.values().filter(|t| &t.token == id).count();
             if token.status.is_ended() {
