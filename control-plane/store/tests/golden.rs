@@ -26,7 +26,8 @@ fn lines() -> impl Iterator<Item = Line> {
 #[test]
 fn every_line_is_read_and_written_again_byte_for_byte() {
     for line in lines() {
-        let (kind, data) = read_entry(&line.kind, &line.data).unwrap_or_else(|e| panic!("{}: {e:?}", line.kind));
+        let (kind, data) =
+            read_entry(&line.kind, &line.data).unwrap_or_else(|e| panic!("{}: {e:?}", line.kind));
         let again = write_entry(kind, &data);
         assert_eq!(again.kind, line.kind);
         assert_eq!(again.data, line.data);
