@@ -21,7 +21,7 @@ use crate::refused::Refused;
 const JSON_TIME: Duration = Duration::from_secs(30);
 /// How much of a body that is too large is still read, so that its sender gets to hear the answer: who is cut off while
 /// it sends sees a broken connection, which looks like an outage and is tried again.
-const DRAIN_BYTES: usize = 16 << 20;
+const DRAIN_BYTES: usize = 48 << 20;
 /// How long that may take.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 
@@ -39,7 +39,14 @@ pub(crate) async fn object(request: Request, unsendable: Code) -> Result<Fields,
             Err(Refused::new(unsendable, format!("the body cannot be taken: {error}")))
         }
         Err(error) => {
-            Err(Refused::bad_request(StatusCode::BAD_REQUEST, format!("the body is not JSON: {error}")))
+            // The sentence says already that it is not JSON.
+            let what = match &error {
+                JsonError::Syntax { problem, line, column } => {
+                    format!("{problem} at line {line}, column {column}")
+                }
+                other => other.to_string(),
+            };
+            Err(Refused::bad_request(StatusCode::BAD_REQUEST, format!("the body is not JSON: {what}")))
         }
     }
 }
@@ -57,7 +64,7 @@ pub(crate) async fn bytes(request: Request, limit: usize, time: Duration) -> Res
     if declared.is_some_and(|length| length > limit as u64) {
         // Whoever waits for leave to send hears the answer without sending.
         if !waits {
-            drain(body, DRAIN_BYTES).await;
+            pass_over(body).await;
         }
         return Err(too_large());
     }
@@ -79,7 +86,7 @@ pub(crate) async fn bytes(request: Request, limit: usize, time: Duration) -> Res
     match tokio::time::timeout(time, read).await {
         Ok(Ok(true)) => Ok(whole.freeze()),
         Ok(Ok(false)) => {
-            drain(body, DRAIN_BYTES).await;
+            pass_over(body).await;
             Err(too_large())
         }
         Ok(Err(refused)) => Err(refused),
@@ -98,12 +105,19 @@ fn declared(request: &Request) -> Option<u64> {
     request.headers().get(header::CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()
 }
 
-async fn drain(mut body: Body, limit: usize) {
+/// Passes over the body of a request that is refused unread.
+pub(crate) async fn drain(request: Request) {
+    if !request.headers().contains_key(header::EXPECT) {
+        pass_over(request.into_body()).await;
+    }
+}
+
+async fn pass_over(mut body: Body) {
     let read = async {
         let mut seen = 0;
         while let Some(Ok(frame)) = body.frame().await {
             seen += frame.data_ref().map_or(0, Bytes::len);
-            if seen > limit {
+            if seen > DRAIN_BYTES {
                 break;
             }
         }

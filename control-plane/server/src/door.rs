@@ -15,7 +15,7 @@ use axum::response::Response;
 use stateous_api::Code;
 
 use crate::app::App;
-use crate::refused::Refused;
+use crate::refused::{Refused, quote};
 
 /// The names under which this control plane is reached.
 #[derive(Debug)]
@@ -58,7 +58,8 @@ impl Hosts {
             && !self.is_ours(host)
         {
             return foreign(format!(
-                "the host '{host}' is not this control plane's; start it with that host name allowed, or use its IP address"
+                "the host {} is not this control plane's; start it with that host name allowed, or use its IP address",
+                quote(host)
             ));
         }
         let Some(origin) = said(header::ORIGIN) else { return Ok(()) };
@@ -67,7 +68,7 @@ impl Hosts {
             Some(from) if host.as_deref().is_some_and(|host| same(host, &from)) || self.lists(&from) => {
                 Ok(())
             }
-            _ => foreign(format!("a web page of {origin} may not call this control plane")),
+            _ => foreign(format!("a web page of {} may not call this control plane", quote(&origin))),
         }
     }
 }

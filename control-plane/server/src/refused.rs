@@ -14,6 +14,19 @@ use crate::views;
 /// Seconds after which a caller may try again that found the database busy.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 
+/// How much of what a caller sent is repeated to him.
+const QUOTED: usize = 100;
+
+/// What a caller sent, as a sentence repeats it: in quotes, cut short, without control characters, which could drive the
+/// terminal of whoever reads it.
+pub(crate) fn quote(text: &str) -> String {
+    let mut shown: String = text.chars().take(QUOTED).flat_map(char::escape_debug).collect();
+    if text.chars().nth(QUOTED).is_some() {
+        shown.push_str("...");
+    }
+    format!("'{shown}'")
+}
+
 /// A request that is not done, and why.
 #[derive(Debug)]
 pub(crate) struct Refused {

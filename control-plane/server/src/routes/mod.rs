@@ -34,8 +34,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Names {
         let no_path = |parts: &Parts| Refused::no_path(parts.uri.path());
         let params = RawPathParams::from_request_parts(parts, state).await.map_err(|_| no_path(parts))?;
         let names: Vec<String> = params.iter().map(|(_, value)| value.to_owned()).collect();
-        // An encoded slash is a slash: such a path has more parts than any route.
-        if names.iter().any(|name| name.contains('/')) { Err(no_path(parts)) } else { Ok(Self(names)) }
+        // An encoded slash is a slash: such a path has more parts than any route. One with an empty part has fewer.
+        let whole = names.iter().all(|name| !name.is_empty() && !name.contains('/'));
+        if whole { Ok(Self(names)) } else { Err(no_path(parts)) }
     }
 }
 

@@ -16,7 +16,8 @@ use stateous_store::{Push, RoutineLimits, Upload};
 use super::{Names, Query};
 use crate::app::App;
 use crate::body;
-use crate::refused::Refused;
+use crate::fields::is_name;
+use crate::refused::{Refused, quote};
 use crate::views;
 
 /// How long a component may take to come.
@@ -32,18 +33,12 @@ pub(crate) async fn push(
     query: Query,
     request: Request,
 ) -> Result<Response, Refused> {
-    let (workflow, state) = target(&app, &query)?;
-    let name = query.get("name").unwrap_or(&state).to_owned();
-    if name.is_empty() || name.chars().nth(limits::MEMORY_KEY).is_some() || name.chars().any(char::is_control)
-    {
-        let message = "'name' is a name for people: 1 to 128 characters, no control characters";
-        return Err(Refused::new(Code::InvalidArgument, message));
-    }
-    let most = limits::TASK_ID;
-    let limits = RoutineLimits {
-        fuel: query.number("fuel", 1, most)?,
-        memory_bytes: query.number("memory_bytes", 1, most)?,
-        wall_ms: query.number("wall_ms", 1, most)?,
+    let Wanted { workflow, state, name, limits } = match wanted(&app, &query) {
+        Ok(wanted) => wanted,
+        Err(refused) => {
+            body::drain(request).await;
+            return Err(refused);
+        }
     };
     let bytes = body::bytes(request, COMPONENT_BYTES_MAX, UPLOAD_TIME).await?;
     let checked =
@@ -79,7 +74,8 @@ pub(crate) async fn component(
     headers: HeaderMap,
 ) -> Result<Response, Refused> {
     let digest = path.first();
-    let none = || Refused::new(Code::RoutineNotFound, format!("no component {digest} was uploaded"));
+    let none =
+        || Refused::new(Code::RoutineNotFound, format!("no component {} was uploaded", quote(&digest)));
     if !stateous_inspect::is_digest(&digest) {
         return Err(none());
     }
@@ -97,6 +93,30 @@ pub(crate) async fn component(
     Ok(response)
 }
 
+/// What an upload asks for.
+struct Wanted {
+    workflow: String,
+    state: String,
+    name: String,
+    limits: RoutineLimits,
+}
+
+fn wanted(app: &App, query: &Query) -> Result<Wanted, Refused> {
+    let (workflow, state) = target(app, query)?;
+    let name = query.get("name").unwrap_or(&state).to_owned();
+    if !is_name(&name, limits::MEMORY_KEY) || name.chars().any(char::is_control) {
+        let message = "'name' is a name for people: 1 to 128 characters, no control characters";
+        return Err(Refused::new(Code::InvalidArgument, message));
+    }
+    let most = limits::TASK_ID;
+    let limits = RoutineLimits {
+        fuel: query.number("fuel", 1, most)?,
+        memory_bytes: query.number("memory_bytes", 1, most)?,
+        wall_ms: query.number("wall_ms", 1, most)?,
+    };
+    Ok(Wanted { workflow, state, name, limits })
+}
+
 /// The workflow and state that a component is to serve: both must be served, and the state must have a routine.
 fn target(app: &App, query: &Query) -> Result<(String, String), Refused> {
     let refused = |message: String| Refused::new(Code::InvalidArgument, message);
@@ -105,7 +125,8 @@ fn target(app: &App, query: &Query) -> Result<(String, String), Refused> {
     let Some(workflow) = graphs.iter().find_map(|graph| graph.workflow(named)) else {
         let known: Vec<&str> = graphs.iter().flat_map(Graph::workflows).map(Workflow::name).collect();
         return Err(refused(format!(
-            "there is no workflow '{named}'; this control plane serves: {}",
+            "there is no workflow {}; this control plane serves: {}",
+            quote(named),
             known.join(", ")
         )));
     };
@@ -122,8 +143,9 @@ fn target(app: &App, query: &Query) -> Result<(String, String), Refused> {
             Ok((workflow.name().to_owned(), state.to_owned()))
         }
         Some(state) => Err(refused(format!(
-            "the workflow '{}' has no state '{state}' with a routine; its states are: {}",
+            "the workflow '{}' has no state {} with a routine; its states are: {}",
             workflow.name(),
+            quote(state),
             known()
         ))),
     }

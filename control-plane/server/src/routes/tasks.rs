@@ -16,7 +16,7 @@ use super::{TaskId, other};
 use crate::app::App;
 use crate::body;
 use crate::fields::{Fields, whole};
-use crate::refused::Refused;
+use crate::refused::{Refused, quote};
 use crate::views;
 
 /// `POST /tasks/{n}/report`
@@ -96,7 +96,7 @@ fn report_of(task: u64, supervisor: Option<String>, body: &mut Fields) -> Result
         }
         _ => {
             let shown = match &kind {
-                Json::String(text) => format!("'{text}'"),
+                Json::String(text) => quote(text),
                 other => other.to_string(),
             };
             return Err(invalid(format!(
@@ -144,7 +144,8 @@ fn schedule(item: Json) -> Result<Schedule, Refused> {
     let after = text(&mut fields, "after", "a schedule")?;
     if parse_duration(&after).is_none() {
         return Err(invalid(format!(
-            "a schedule's 'after': '{after}' is not a duration: a whole number and s, m, h or d, at most 3650d"
+            "a schedule's 'after': {} is not a duration; write e.g. '30s', '10m', '2h', '1d', at most 3650d",
+            quote(&after),
         )));
     }
     let payload = object(&mut fields, "payload", "a schedule")?;

@@ -19,7 +19,7 @@ use super::{Names, Query, other};
 use crate::app::App;
 use crate::body;
 use crate::fields::is_name;
-use crate::refused::Refused;
+use crate::refused::{Refused, quote};
 use crate::views;
 
 /// How many tokens a listing names unless told otherwise.
@@ -171,5 +171,5 @@ fn existing(token: String) -> Result<String, Refused> {
 }
 
 pub(super) fn no_token(token: &str) -> Refused {
-    Refused::new(Code::TokenNotFound, format!("there is no token '{token}'"))
+    Refused::new(Code::TokenNotFound, format!("there is no token {}", quote(token)))
 }

@@ -1,0 +1,22 @@
+//! The control plane at its HTTP boundary, over a real SQLite database in a folder of its own. Time stands still unless a
+//! test moves it.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod harness;
+
+mod requests;
+mod tokens;
+
+mod events;
+
+mod claims;
+mod tasks;
+
+mod clock;
+
+mod routines;
+
+mod lifecycle;
+
+mod client;
