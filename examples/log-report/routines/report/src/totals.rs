@@ -172,10 +172,7 @@ fn top(table: &BTreeMap<String, Tally>) -> Vec<Count> {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Lines { total, bad, .. } = self.lines;
-        write!(
-            f,
-            "{total} lines, {bad} of them bad; {} bytes sent; {} of 1 failed",
-            self.bytes, self.error_rate
-        )
+        let percent = self.error_rate * 100.0;
+        write!(f, "{total} lines, {bad} of them bad; {} bytes sent; {percent:.2} % failed", self.bytes)
     }
 }

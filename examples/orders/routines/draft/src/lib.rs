@@ -9,8 +9,7 @@ struct Item {
 
 #[derive(Deserialize)]
 struct Verdict {
-    #[serde(default)]
-    note: String,
+    note: Option<String>,
 }
 
 #[derive(Event)]
@@ -27,7 +26,9 @@ fn draft(ctx: &Context<Item>) -> Result<Out> {
     let mut text = format!("Please order: {title}.");
     if ctx.entered_by().name() == "reviewed" {
         let verdict: Verdict = ctx.entered_by().payload()?;
-        text += &format!(" (Order {}; written again because: {}.)", ctx.token(), verdict.note);
+        let note =
+            verdict.note.filter(|note| !note.is_empty()).unwrap_or_else(|| "no reason given".to_owned());
+        text += &format!(" (Order {}; written again because: {note}.)", ctx.token());
     }
     ctx.set("draft", &text)?;
     ctx.note(format_args!("draft {}: {text}", ctx.visit()))?;
@@ -57,6 +58,13 @@ mod tests {
         mock.run(draft);
         let text = "Please order: a pen. (Order ORDER-1; written again because: too short.)";
         assert_eq!(mock.token_context()["draft"], text);
+    }
+
+    #[test]
+    fn a_reviewer_may_say_nothing() {
+        let mock = Mock::new(json!({"title": "a pen"})).entered_by("reviewed", &json!({"approved": false}));
+        mock.run(draft);
+        assert!(mock.token_context()["draft"].to_string().contains("no reason given"));
     }
 
     #[test]
