@@ -4,7 +4,6 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
-use stateous_engine::graph::GraphError;
 use stateous_engine::{Catalog, Rules};
 use stateous_store::{Clock, Committer, Failure, Store};
 use tokio::sync::{Notify, watch};
@@ -53,9 +52,6 @@ pub enum ServeError {
         /// The default workflow.
         workflow: String,
     },
-    /// The graphs cannot be served together.
-    #[error(transparent)]
-    Graph(#[from] GraphError),
     /// A graph asks for something that this version does not run.
     #[error(
         "the state '{state}' of the workflow '{workflow}' is parallel, which this version of Stateous does not run"

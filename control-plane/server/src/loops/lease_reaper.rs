@@ -18,7 +18,7 @@ const LATE: Duration = Duration::from_secs(2);
 /// The loop.
 pub(super) struct LeaseReaper {
     lease: Duration,
-    /// When the last run ended.
+    /// The last note of the time.
     last: Option<Instant>,
     /// No lease is ended before.
     not_before: Option<Instant>,
@@ -30,34 +30,40 @@ impl LeaseReaper {
         Self { lease, last: None, not_before: None }
     }
 
-    /// Whether leases may be ended at `now`.
-    fn may_reap(&mut self, now: Instant) -> bool {
+    /// Takes note of the time, and whether it stood still for us since the last note.
+    fn notice(&mut self, now: Instant) {
         let slept = self.last.map_or(Duration::ZERO, |last| now.saturating_duration_since(last));
-        if slept > TICK + LATE {
-            let gap = slept - TICK;
-            warn!(
-                gap.ms = u64::try_from(gap.as_millis()).unwrap_or(u64::MAX),
-                "This process stood still for {gap:?}; no lease ends until supervisors could renew theirs"
-            );
-            let until = now + gap.min(self.lease);
-            self.not_before = Some(self.not_before.map_or(until, |at| at.max(until)));
+        self.last = Some(now);
+        if slept <= TICK + LATE {
+            return;
         }
+        let gap = slept - TICK;
+        warn!(
+            gap.ms = u64::try_from(gap.as_millis()).unwrap_or(u64::MAX),
+            "This process stood still for {:.1} s; no lease ends until supervisors could renew theirs",
+            gap.as_secs_f64()
+        );
+        let until = now + gap.min(self.lease);
+        self.not_before = Some(self.not_before.map_or(until, |at| at.max(until)));
+    }
+
+    /// Whether leases may be ended at `now`.
+    fn may_reap(&self, now: Instant) -> bool {
         self.not_before.is_none_or(|at| at <= now)
     }
 }
 
 impl Step for LeaseReaper {
     async fn run_once(&mut self, committer: &Committer) -> Result<Outcome, Failure> {
-        let result = if self.may_reap(Instant::now()) {
-            committer.upkeep(Upkeep::ExpireLeases, BATCH).await.map(Outcome::of)
-        } else {
-            Ok(Outcome::Done)
-        };
-        // A run that waited for a blocked database counts as time in which nobody could renew.
         let now = Instant::now();
-        self.may_reap(now);
-        self.last = Some(now);
-        result
+        self.notice(now);
+        if !self.may_reap(now) {
+            return Ok(Outcome::Done);
+        }
+        let found = committer.upkeep(Upkeep::ExpireLeases, BATCH).await;
+        // A run that waited for a blocked database counts as time in which nobody could renew.
+        self.notice(Instant::now());
+        found.map(Outcome::of)
     }
 }
 
@@ -71,8 +77,8 @@ mod tests {
         let at = |ms: u64| start + Duration::from_millis(ms);
         let mut reaper = LeaseReaper::new(120_000);
         let mut check = |ms: u64, may: bool| {
+            reaper.notice(at(ms));
             assert_eq!(reaper.may_reap(at(ms)), may, "at {ms} ms");
-            reaper.last = Some(at(ms));
         };
         check(0, true);
         check(1_000, true);
@@ -80,21 +86,22 @@ mod tests {
         // Forty seconds later: thirty-nine of them were lost.
         check(43_900, false);
         check(44_900, false);
-        check(82_800, false);
+        for second in 45..=82 {
+            check(second * 1_000, false);
+        }
+        check(82_900, true);
     }
 
     #[test]
     fn a_long_standstill_costs_no_more_than_a_lease() {
         let start = Instant::now();
         let mut reaper = LeaseReaper::new(5_000);
-        reaper.last = Some(start);
+        reaper.notice(start);
         let later = start + Duration::from_secs(3600);
-        assert!(!reaper.may_reap(later));
-        reaper.last = Some(later);
-        for second in 1..5 {
+        for second in 0..5 {
             let now = later + Duration::from_secs(second);
-            assert!(!reaper.may_reap(now));
-            reaper.last = Some(now);
+            reaper.notice(now);
+            assert!(!reaper.may_reap(now), "after {second} s");
         }
         assert!(reaper.may_reap(later + Duration::from_secs(5)));
     }
