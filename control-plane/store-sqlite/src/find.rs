@@ -51,17 +51,23 @@ fn queued_in(
 }
 
 /// Every (workflow, state) in which a task is queued: few, whatever the number of tasks, so each is looked up by the
-/// one before it.
+/// one before it. (SQLite would compare a pair of columns only after walking over every task of the last pair.)
 fn queued_states(conn: &Connection) -> Result<Vec<(String, String)>, Broken> {
-    const SQL: &str = "SELECT workflow, state FROM tasks \
-        WHERE status = 'queued' AND (workflow, state) > (?1, ?2) ORDER BY workflow, state LIMIT 1";
-    let mut pairs: Vec<(String, String)> = Vec::new();
-    loop {
-        let (workflow, state) = pairs.last().map_or(("", ""), |(workflow, state)| (workflow, state));
-        let next = sql::first(conn, SQL, [workflow, state], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let Some(pair) = next else { return Ok(pairs) };
-        pairs.push(pair);
+    const WORKFLOW: &str = "SELECT workflow FROM tasks \
+        WHERE status = 'queued' AND workflow > ?1 ORDER BY workflow LIMIT 1";
+    const STATE: &str = "SELECT state FROM tasks \
+        WHERE status = 'queued' AND workflow = ?1 AND state > ?2 ORDER BY state LIMIT 1";
+    let mut pairs = Vec::new();
+    let mut workflow = String::new();
+    while let Some(next) = sql::first(conn, WORKFLOW, [&workflow], |row| Ok(row.get(0)?))? {
+        workflow = next;
+        let mut state = String::new();
+        while let Some(next) = sql::first(conn, STATE, [&workflow, &state], |row| Ok(row.get(0)?))? {
+            state = next;
+            pairs.push((workflow.clone(), state.clone()));
+        }
     }
+    Ok(pairs)
 }
 
 fn is_assigned(conn: &Connection, workflow: &str, state: &str) -> Result<bool, Broken> {

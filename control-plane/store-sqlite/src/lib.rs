@@ -24,6 +24,9 @@ mod failure;
 mod rows;
 mod sql;
 
+#[cfg(test)]
+mod costs;
+
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -93,8 +93,15 @@ fn missing(conn: &Connection, version: i64) -> Result<bool, Broken> {
     for (_, migration) in (1..=version).zip(MIGRATIONS) {
         reference.execute_batch(migration.sql)?;
     }
-    let found = objects(conn)?;
-    Ok(objects(&reference)?.iter().any(|object| !found.contains(object)))
+    let (expected, found) = (objects(&reference)?, objects(conn)?);
+    if expected.iter().any(|object| !found.contains(object)) {
+        return Ok(true);
+    }
+    // A first row of each: a file that lost its pages is found now, not when the first token needs one.
+    for (_, table, _) in expected.iter().filter(|(kind, ..)| kind == "table") {
+        conn.query_row(&format!("SELECT count(*) FROM (SELECT * FROM {table} LIMIT 1)"), [], |_| Ok(()))?;
+    }
+    Ok(false)
 }
 
 /// Tables and indexes: kind, name, definition.

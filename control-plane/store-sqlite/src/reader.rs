@@ -76,7 +76,7 @@ impl Reader for SqliteReader {
 ///
 /// The newest of each status come from that status's stretch of an index and are merged: the cost follows the limit,
 /// not the number of tokens, and one index serves a listing with a status and one without.
-fn listing(filter: &TokenFilter) -> String {
+pub(crate) fn listing(filter: &TokenFilter) -> String {
     let parent = if filter.parent.is_some() { "parent = ?1 AND " } else { "?1 IS NULL AND " };
     let mut page = String::new();
     for status in Status::ALL.into_iter().filter(|s| filter.status.is_none_or(|wanted| wanted == *s)) {

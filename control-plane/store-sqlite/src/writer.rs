@@ -200,3 +200,109 @@ fn no_control() -> Failure {
         "the control plane's row is gone: another program changed the database; restore it from a backup";
     Failure::new(FailureKind::Unusable, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rusqlite::Connection;
+    use stateous_engine::model::MemoryCell;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::{Options, SqliteStore};
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+
+    fn opened() -> (TempDir, SqliteStore, SqliteWriter) {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { host: "test".to_owned(), now: NOW };
+        let store = crate::open(&folder.path().join("test.db"), &options).unwrap();
+        let conn = store.held.connection.lock().unwrap().take().unwrap();
+        let writer = SqliteWriter::new(conn, Arc::clone(&store.held)).unwrap();
+        (folder, store, writer)
+    }
+
+    fn put(bytes: usize) -> Change {
+        let cell = MemoryCell { key: "k".to_owned(), value: "7".repeat(bytes).into() };
+        Change::PutMemory { token: "t".to_owned(), state: "s".to_owned(), cell }
+    }
+
+    fn read(conn: &Connection, pragma: &str) -> String {
+        let value =
+            conn.pragma_query_value(None, pragma, |row| row.get::<_, rusqlite::types::Value>(0)).unwrap();
+        match value {
+            rusqlite::types::Value::Text(text) => text,
+            rusqlite::types::Value::Integer(number) => number.to_string(),
+            other => panic!("{pragma}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_commit_is_flushed_and_a_checkpoint_is_rare() {
+        let (_folder, _store, writer) = opened();
+        let conn = writer.conn().unwrap();
+        let settings = [
+            "journal_mode",
+            "synchronous",
+            "wal_autocheckpoint",
+            "journal_size_limit",
+            "busy_timeout",
+            "cache_size",
+        ];
+        let expected = ["wal", "2", "16384", "-1", "30000", "-65536"];
+        assert_eq!(settings.map(|name| read(conn, name)), expected);
+    }
+
+    #[test]
+    fn a_full_disk_is_told_and_passes() {
+        let (_folder, _store, mut writer) = opened();
+        let pages: i64 = read(writer.conn().unwrap(), "page_count").parse().unwrap();
+        let limit = |writer: &SqliteWriter, pages: i64| {
+            writer
+                .conn()
+                .unwrap()
+                .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
+                .unwrap();
+        };
+        limit(&writer, pages + 4);
+        writer.begin().unwrap();
+        let failure = writer.apply(&[put(10), put(1 << 20)]).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Busy, "{failure:?}");
+        assert!(failure.message.contains("change the memory of token t: the disk is full"), "{failure}");
+        writer.rollback();
+        // What is small still fits, and once there is room all does.
+        for (pages, bytes) in [(pages + 4, 10), (pages + 1000, 1 << 20)] {
+            limit(&writer, pages);
+            writer.begin().unwrap();
+            writer.apply(&[put(bytes)]).unwrap();
+            writer.commit(NOW).unwrap();
+        }
+    }
+
+    #[test]
+    fn another_programs_lock_is_told() {
+        let (folder, _store, mut writer) = opened();
+        let other = Connection::open(folder.path().join("test.db")).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        writer.conn().unwrap().busy_timeout(Duration::ZERO).unwrap();
+        let failure = writer.begin().unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Busy);
+        assert!(failure.message.contains("another program has locked the database"), "{failure}");
+        other.execute_batch("ROLLBACK").unwrap();
+        writer.begin().unwrap();
+        writer.rollback();
+    }
+
+    #[test]
+    fn a_row_that_does_not_read_is_one_inputs_fault() {
+        let (_folder, _store, mut writer) = opened();
+        const DAMAGED: &str = "INSERT INTO tokens VALUES ('t', 't', 'w', 'x', 's', 'completed_with_errors', 1, 1, 1, \
+            NULL, 1, '{}', '{}', 'e', NULL)";
+        writer.conn().unwrap().execute_batch(DAMAGED).unwrap();
+        writer.begin().unwrap();
+        let failure = writer.load(&Wanted { token: Some("t".to_owned()), ..Wanted::default() }).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Statement);
+        assert!(failure.message.contains(r#"tokens.status holds "completed_with_errors""#), "{failure}");
+    }
+}

@@ -64,14 +64,15 @@ pub trait Writer: Send {
     fn extend_leases(&mut self, ms: i64) -> Result<u64, Failure>;
     /// How many tasks are held under a lease.
     fn held_tasks(&mut self) -> Result<u64, Failure>;
-    /// How many top tokens are active or paused in a structure other than this one.
+    /// How many top tokens are active or paused in any other workflow or structure than this one.
     fn live_tokens_outside(&mut self, workflow: &str, structure: &str) -> Result<u64, Failure>;
     /// The control plane's row.
     fn control(&mut self) -> Result<ControlRow, Failure>;
     /// Puts the default workflow's structure and checksum on record.
     fn record_graph(&mut self, structure: &str, checksum: &str) -> Result<(), Failure>;
     /// Makes the transaction's writes durable, together with `now` as the time at which this control plane was alive.
-    /// When it returns, a power cut loses nothing.
+    /// When it returns, a power cut loses nothing. Without writes, the time may be left as it is while it is less than
+    /// half a second old: a claim that finds nothing then costs no flush of the disk.
     fn commit(&mut self, now: Timestamp) -> Result<(), Failure>;
     /// Forgets the transaction's writes. Never fails: what cannot be rolled back was not committed.
     fn rollback(&mut self);

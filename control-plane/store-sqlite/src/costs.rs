@@ -1,0 +1,174 @@
+//! What a verb costs does not grow with the database: counted in SQLite's own steps, which is exact where time is not.
+//!
+//! A step that walks a table, or an index that holds rows that are none of the question's business, shows at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rusqlite::{Connection, params};
+use stateous_engine::Timestamp;
+use stateous_engine::change::Change;
+use stateous_engine::json::Object;
+use stateous_engine::loaded::Wanted;
+use stateous_engine::model::{
+    Entry, EventRecord, Kind, MemoryCell, Status, Task, TaskStatus, Timer, TimerKind, Token,
+};
+use stateous_store::{QueuedFilter, Store, TokenFilter};
+use tempfile::TempDir;
+
+use crate::failure::{Broken, During};
+use crate::{Options, SqliteStore, apply, find, load, open, reader, rows, sql};
+
+const NOW: Timestamp = Timestamp(1_000_000);
+
+fn token(id: String, status: Status, at: i64) -> Token {
+    Token {
+        id,
+        workflow: "orders".into(),
+        structure: "s".into(),
+        state: "draft".into(),
+        status,
+        visit: 1,
+        started_at: NOW,
+        entered_at: NOW.plus_ms(at),
+        parent: (at % 2 == 0).then(|| "parent".into()),
+        seq: 1,
+        visits: [("draft".into(), 1)].into(),
+        counts: [].into(),
+        entered_by: EventRecord { name: "go".into(), payload: None },
+    }
+}
+
+fn task(id: u64, token: &str, status: TaskStatus) -> Task {
+    let held = status.is_held();
+    Task {
+        id,
+        token: token.into(),
+        workflow: "orders".into(),
+        state: if id.is_multiple_of(3) { "review".into() } else { "draft".into() },
+        visit: 1,
+        status,
+        attempt: 1,
+        failures: 0,
+        claimed_by: held.then(|| "vm".into()),
+        request: held.then(|| format!("r-{id}")),
+        lease_until: held.then(|| NOW.plus_ms(60_000)),
+        queued_at: NOW,
+    }
+}
+
+fn timer(id: u64, token: &str) -> Timer {
+    Timer {
+        id,
+        token: token.into(),
+        state: "draft".into(),
+        visit: 1,
+        event: "timeout".into(),
+        payload: None,
+        set_at: NOW,
+        due_at: NOW.plus_ms(60_000),
+        kind: TimerKind::Timeout,
+    }
+}
+
+fn entry(token: &str, seq: u64) -> Change {
+    let key = Some(format!("k-{seq}"));
+    Change::Append(Entry { token: token.into(), seq, at: NOW, kind: Kind::Paused, data: Object::new(), key })
+}
+
+fn put(key: &str) -> Change {
+    let cell = MemoryCell { key: key.into(), value: "1".into() };
+    Change::PutMemory { token: "T-1".into(), state: "draft".into(), cell }
+}
+
+/// `size` tokens of every status, with tasks of every status, timers, a long ledger and many small memory cells.
+fn filled(size: u64) -> (TempDir, SqliteStore) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("costs.db"), &Options { host: "test".into(), now: NOW }).unwrap();
+    let mut writer = store.writer().unwrap();
+    writer.begin().unwrap();
+    for number in 1..=size {
+        let id = format!("T-{number}");
+        let status = if number == 1 { Status::Active } else { Status::ALL[(number % 5) as usize] };
+        let context = "{}".into();
+        writer
+            .apply(&[
+                Change::InsertToken { token: token(id.clone(), status, number as i64), context },
+                Change::InsertTask(task(number, &id, TaskStatus::ALL[(number % 7) as usize])),
+                Change::InsertTimer(timer(number, &id)),
+                entry("T-1", number),
+                put(&format!("k-{number}")),
+            ])
+            .unwrap();
+    }
+    writer.commit(NOW).unwrap();
+    drop(writer);
+    (folder, store)
+}
+
+/// Runs an act on the connection that writes, takes it back, and counts SQLite's steps.
+fn steps<T>(store: &SqliteStore, act: impl FnOnce(&Connection) -> Result<T, Broken>) -> u64 {
+    let held = store.held.connection.lock().unwrap();
+    let conn = held.as_ref().unwrap();
+    conn.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let count = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&count);
+    let step = move || {
+        counter.fetch_add(1, Ordering::Relaxed);
+        false
+    };
+    conn.progress_handler(1, Some(step)).unwrap();
+    act(conn).during("count steps").unwrap();
+    conn.progress_handler(0, None::<fn() -> bool>).unwrap();
+    conn.execute_batch("ROLLBACK").unwrap();
+    count.load(Ordering::Relaxed)
+}
+
+#[test]
+fn no_verb_grows_with_the_database() {
+    let ((_few, small), (_many, large)) = (filled(100), filled(3_000));
+    let check = |what: &str, act: &dyn Fn(&Connection) -> Result<(), Broken>| {
+        let (few, many) = (steps(&small, act), steps(&large, act));
+        assert!(many <= few + few / 2 + 20, "{what}: {few} steps among 100 tokens, {many} among 3,000");
+    };
+    let load = |what: &str, wanted: Wanted| check(what, &|conn| load::load(conn, &wanted).map(drop));
+    let token_9 = || Wanted { token: Some("T-9".into()), open: true, context: true, ..Wanted::default() };
+    load("a start", Wanted { token: Some("new".into()), folded: true, ..token_9() });
+    load("a fired event", Wanted { key: Some("k-9".into()), ..token_9() });
+    load("a report", Wanted { task: Some(9), token: None, ..token_9() });
+    load("a timer", Wanted { timer: Some(9), token: None, ..token_9() });
+    load("a memory write", Wanted { task: Some(1), memory_key: Some("k-9".into()), ..Wanted::default() });
+
+    let states = Some(vec![("orders".into(), "draft".into()), ("orders".into(), "review".into())]);
+    let named = QueuedFilter { states, assigned: false };
+    check("a claim", &|conn| find::queued_tasks(conn, &named, 2).map(drop));
+    let any = QueuedFilter { states: None, assigned: false };
+    check("a claim of any state", &|conn| find::queued_tasks(conn, &any, 2).map(drop));
+    check("a repeated claim", &|conn| find::tasks_of_request(conn, "vm", "r-9").map(drop));
+    check("leases", &|conn| find::expired_leases(conn, NOW, 100).map(drop));
+    check("timers", &|conn| find::due_timers(conn, NOW, 100).map(drop));
+    check("the next instant", &|conn| find::next_due(conn).map(drop));
+
+    let changes = [
+        Change::UpdateToken(token("T-9".into(), Status::Completed, 1)),
+        Change::UpdateTask(task(9, "T-9", TaskStatus::Claimed)),
+        Change::UpdateTask(task(9, "T-9", TaskStatus::Done)),
+        Change::InsertTask(task(100_000, "T-9", TaskStatus::Queued)),
+        Change::InsertTimer(timer(100_000, "T-9")),
+        Change::DeleteTimer(9),
+        Change::PutContext { token: "T-9".into(), context: "{}".into() },
+        put("k-9"),
+        entry("T-1", 100_000),
+    ];
+    for change in &changes {
+        check(&apply::doing(change), &|conn| apply::apply(conn, change));
+    }
+
+    for (status, parent) in [(None, None), (Some(Status::Failed), None), (None, Some("parent".to_owned()))] {
+        let filter = TokenFilter { status, parent, limit: 5 };
+        let listing = reader::listing(&filter);
+        check(&format!("{filter:?}"), &|conn| {
+            sql::all(conn, &listing, params![filter.parent, filter.limit], rows::token).map(drop)
+        });
+    }
+}
