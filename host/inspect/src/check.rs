@@ -39,7 +39,7 @@ pub struct Report {
     pub size: u64,
     /// The names of everything it imports, as the component spells them, in its order.
     pub imports: Vec<String>,
-    /// The SDK that it was built with (`stateous-routine 0.1.0`), if it says so; see [`crate::SDK_SECTION`].
+    /// The SDK that it was built with (`rust 0.1.0`), if it says so; see [`crate::SDK_SECTION`].
     pub sdk: Option<String>,
 }
 

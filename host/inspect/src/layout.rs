@@ -5,8 +5,8 @@ use wasmparser::{Parser, Payload};
 
 use crate::problem::{Problem, ProblemCode};
 
-/// The custom section in which an SDK says who it is: UTF-8 text, its name and version with a space between
-/// (`stateous-routine 0.1.0`), at most 128 bytes. It may sit in the component or in any core module inside.
+/// The custom section in which an SDK says who it is: UTF-8 text, its language and version with a space between
+/// (`rust 0.1.0`), at most 128 bytes. It may sit in the component or in any core module inside.
 pub const SDK_SECTION: &str = "stateous:sdk";
 
 const SDK_BYTES_MAX: usize = 128;

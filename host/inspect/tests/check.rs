@@ -36,10 +36,9 @@ fn a_routine_passes_with_its_digest_and_imports() {
 
 #[test]
 fn the_sdk_says_who_it_is_from_inside_a_core_module() {
-    let marked =
-        changed("(memory (export", "(@custom \"stateous:sdk\" \"stateous-routine 0.1.0\")\n(memory (export");
+    let marked = changed("(memory (export", "(@custom \"stateous:sdk\" \"rust 0.1.0\")\n(memory (export");
     let report = check(&wat::parse_str(marked).unwrap()).unwrap();
-    assert_eq!(report.sdk.as_deref(), Some("stateous-routine 0.1.0"));
+    assert_eq!(report.sdk.as_deref(), Some("rust 0.1.0"));
 
     let garbage = changed("(memory (export", "(@custom \"stateous:sdk\" \"a\\00b\")\n(memory (export");
     assert_eq!(check(&wat::parse_str(garbage).unwrap()).unwrap().sdk, None);
