@@ -1,0 +1,257 @@
+//! One attempt, from its grant to its answered report.
+//!
+//! ```text
+//! started ──run──▶ component ready ──▶ routine runs, writes go out ──▶ report written ──▶ answered
+//!    │skip, no answer                     │lost, refused write
+//!    ▼                                    ▼
+//! nothing runs                         routine stopped
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use stateous_api::{ClientError, Disposition, Grant, RoutineLimits, StartedRequest};
+use stateous_runtime::{Ended, Event, Limits, Task};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use crate::bodies::Reporter;
+use crate::lease::{HeldLease, Lease, Loss};
+use crate::outbox::Kind;
+use crate::ports::OutboxPorts;
+use crate::reach::Unanswered;
+use crate::routines::Routines;
+use crate::sender::{Delivery, unwritten};
+use crate::supervisor::{AttemptId, Supervisor, sentence};
+
+/// A routine without a wall limit of its own outlives its state's timeout by so much: the control plane's timer decides,
+/// and this supervisor hears of it at its next heartbeat.
+const AFTER_TIMEOUT: Duration = Duration::from_secs(35);
+
+/// A task that was granted to this supervisor.
+pub(crate) struct Attempt {
+    pub(crate) supervisor: Arc<Supervisor>,
+    pub(crate) grant: Grant,
+    pub(crate) held: HeldLease,
+    /// From when the times in the grant count.
+    pub(crate) granted_at: Instant,
+}
+
+/// Why the routine runs no longer.
+enum Stopped {
+    Ended(Ended),
+    Lost(Loss),
+    /// A message of the running routine did not count.
+    Uncounted(Delivery),
+}
+
+impl Attempt {
+    /// Does all of it. Returns when nothing of this attempt is left to do here.
+    pub(crate) async fn run<R: Routines>(self, routines: &R) {
+        let id =
+            AttemptId { task: self.grant.task, attempt: self.grant.attempt, token: self.grant.token.clone() };
+        let (task, token, state, attempt) = (id.task, &id.token, &self.grant.state, id.attempt);
+        info!(task.id = task, token.id = %token, attempt, "task {task}: {state} of {token}, attempt {attempt}");
+
+        let reporter = Reporter { supervisor: self.supervisor.name.clone(), attempt };
+        let ready = tokio::select! {
+            loss = self.held.lease.lost() => return log_lost(&id, loss, &self.held.lease),
+            ready = self.make_ready(&id, &reporter, routines) => ready,
+        };
+        match ready {
+            Some(Ok(ready)) => self.run_ready(&id, &reporter, routines, &ready).await,
+            Some(Err(report)) => self.report(&id, report).await,
+            None => {}
+        }
+    }
+
+    /// Asks whether to run, and makes the component ready. `None`: nothing runs, and nothing is reported. An error is
+    /// the body of the report to send.
+    async fn make_ready<R: Routines>(
+        &self,
+        id: &AttemptId,
+        reporter: &Reporter,
+        routines: &R,
+    ) -> Option<Result<R::Ready, String>> {
+        let (task, token) = (id.task, &id.token);
+        let supervisor = &self.supervisor;
+        self.held.lease.fresh().await;
+        let body = StartedRequest { supervisor: supervisor.name.clone(), attempt: id.attempt };
+        match supervisor.reach.call(|_| supervisor.client.started(task, &body)).await {
+            Ok(Disposition::Run) => {}
+            Ok(Disposition::Skip { reason }) => {
+                info!(task.id = task, token.id = %token, "task {task} of {token}: its routine does not run: {reason}");
+                return None;
+            }
+            Err(Unanswered::No(error)) => {
+                let why = sentence(&error);
+                warn!(task.id = task, token.id = %token, "task {task} of {token}: the control plane refused its start: {why}");
+                return None;
+            }
+            Err(Unanswered::GaveUp) => {
+                warn!(
+                    task.id = task,
+                    token.id = %token,
+                    "task {task} of {token}: the control plane cannot be reached; its routine does not run"
+                );
+                return None;
+            }
+        }
+        let Some(pinned) = &self.grant.routine else {
+            let state = &self.grant.state;
+            return Some(
+                Err(reporter.failed(&format!("this supervisor has no routine for '{state}'"), true)),
+            );
+        };
+        let fetch = async {
+            match supervisor.reach.call(|_| supervisor.client.component(&pinned.digest)).await {
+                Ok(bytes) => Ok(Vec::from(bytes)),
+                Err(Unanswered::No(error)) => Err(error),
+                Err(Unanswered::GaveUp) => Err(ClientError::Unreachable {
+                    url: supervisor.reach.url().to_owned(),
+                    why: "this supervisor is stopping".into(),
+                }),
+            }
+        };
+        match routines.prepare(&pinned.digest, fetch).await {
+            Ok(ready) => {
+                // Compiling may have taken longer than the lease has left.
+                self.held.lease.fresh().await;
+                Some(Ok(ready))
+            }
+            Err(error) => Some(Err(reporter.unprepared(&error))),
+        }
+    }
+
+    /// Runs the routine while what it writes is sent, and sees its report through.
+    async fn run_ready<R: Routines>(
+        &self,
+        id: &AttemptId,
+        reporter: &Reporter,
+        routines: &R,
+        ready: &R::Ready,
+    ) {
+        let supervisor = &self.supervisor;
+        let (written, to_send) = mpsc::unbounded_channel();
+        // A set, so that the sender ends with this attempt.
+        let mut sender = JoinSet::new();
+        sender.spawn(Arc::clone(supervisor).send_in_order(to_send));
+        let ports =
+            OutboxPorts { supervisor: Arc::clone(supervisor), id: id.clone(), written: written.clone() };
+        let pinned = self.grant.routine.as_ref().map(|routine| routine.limits).unwrap_or_default();
+        let limits = limits(pinned, self.deadline_left());
+        // Whichever comes first; the routine's future is dropped with the others, which stops it.
+        let stopped = tokio::select! {
+            biased;
+            loss = self.held.lease.lost() => Stopped::Lost(loss),
+            Some(delivery) = sender.join_next() => Stopped::Uncounted(joined(delivery)),
+            ended = routines.run(ready, self.task(), limits, ports) => Stopped::Ended(ended),
+        };
+        self.held.lease.only_sending();
+        let report = match stopped {
+            Stopped::Ended(ended) => reporter.ended(ended),
+            Stopped::Lost(Loss::TakenBack) => {
+                log_lost(id, Loss::TakenBack, &self.held.lease);
+                drop(sender);
+                return supervisor.settle(id, Delivery::Over).await;
+            }
+            Stopped::Lost(Loss::Over) => {
+                log_lost(id, Loss::Over, &self.held.lease);
+                reporter.failed(&lease_lost(&self.held.lease), true)
+            }
+            Stopped::Uncounted(delivery) => return supervisor.settle(id, delivery).await,
+        };
+        let new = id.message(Kind::Report, report, supervisor.clock.now_ms());
+        let message = match supervisor.outbox.put(new.clone()).await {
+            Ok(message) => message,
+            Err(error) => unwritten(new, &error),
+        };
+        // The sender may have ended just now, with a refusal that it tells below.
+        let _ = written.send(message);
+        if let Some(delivery) = sender.join_next().await {
+            supervisor.settle(id, joined(delivery)).await;
+        }
+    }
+
+    /// Sends a report of an attempt that has written nothing else.
+    async fn report(&self, id: &AttemptId, body: String) {
+        self.held.lease.only_sending();
+        let supervisor = &self.supervisor;
+        let new = id.message(Kind::Report, body, supervisor.clock.now_ms());
+        let message = match supervisor.outbox.put(new.clone()).await {
+            Ok(message) => message,
+            Err(error) => unwritten(new, &error),
+        };
+        let delivery = supervisor.deliver(&message).await;
+        supervisor.settle(id, delivery).await;
+    }
+
+    /// What is left of the state's timeout, if it has one.
+    fn deadline_left(&self) -> Option<Duration> {
+        self.grant.deadline_ms.map(|ms| Duration::from_millis(ms).saturating_sub(self.granted_at.elapsed()))
+    }
+
+    fn task(&self) -> Task {
+        let grant = &self.grant;
+        let text = |raw: &stateous_api::Raw| raw.get().to_owned();
+        Task {
+            token: grant.token.clone(),
+            id: grant.task,
+            workflow: grant.workflow.clone(),
+            state: grant.state_name().to_owned(),
+            visit: u32::try_from(grant.visit).unwrap_or(u32::MAX),
+            attempt: u32::try_from(grant.attempt).unwrap_or(u32::MAX),
+            entered_by: Event {
+                name: grant.entered_by.name.clone(),
+                payload: grant.entered_by.payload.as_ref().map(text),
+            },
+            context: text(&grant.context),
+            memory: grant.memory.iter().map(|(key, value)| (key.clone(), text(value))).collect(),
+            now_ms: self.supervisor.clock.now_ms(),
+        }
+    }
+}
+
+/// The routine's limits, where it has any; the runtime caps them.
+fn limits(of: RoutineLimits, deadline_left: Option<Duration>) -> Limits {
+    let usual = Limits::default();
+    let wall = match (of.wall_ms, deadline_left) {
+        (Some(ms), _) => Duration::from_millis(ms),
+        (None, Some(left)) => left + AFTER_TIMEOUT,
+        (None, None) => usual.wall,
+    };
+    Limits {
+        fuel: of.fuel.unwrap_or(usual.fuel),
+        memory_bytes: of.memory_bytes.unwrap_or(usual.memory_bytes),
+        wall,
+        ..usual
+    }
+}
+
+fn joined(delivery: Result<Delivery, tokio::task::JoinError>) -> Delivery {
+    // A sender that panicked has said so; what it did not send is sent at the next start.
+    delivery.unwrap_or(Delivery::Stays)
+}
+
+fn lease_lost(lease: &Lease) -> String {
+    format!("lease_lost: no heartbeat was answered for {} s", lease.length.as_secs_f64())
+}
+
+fn log_lost(id: &AttemptId, loss: Loss, lease: &Lease) {
+    let (task, token) = (id.task, &id.token);
+    match loss {
+        Loss::TakenBack => warn!(
+            task.id = task,
+            token.id = %token,
+            "task {task} of {token}: the control plane took it back; cancelling its routine"
+        ),
+        Loss::Over => warn!(
+            task.id = task,
+            token.id = %token,
+            "task {task} of {token}: {}; cancelling its routine",
+            lease_lost(lease)
+        ),
+    }
+}

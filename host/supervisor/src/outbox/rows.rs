@@ -1,0 +1,158 @@
+//! The outbox's tables. The only SQL of the supervisor.
+
+use std::sync::Arc;
+
+use rusqlite::{Connection, Row, params};
+use sha2::{Digest, Sha256};
+
+use super::{Damaged, Identity, Kind, Left, Message, NewMessage, OpenFailure};
+
+/// The layout of the tables below, kept as `PRAGMA user_version`.
+const LAYOUT: i64 = 1;
+
+const TABLES: &str = "
+    CREATE TABLE messages (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        task INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        token TEXT NOT NULL,
+        kind TEXT NOT NULL CHECK (kind IN ('report', 'note', 'memory')),
+        body TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        checksum BLOB NOT NULL
+    ) STRICT;
+    CREATE INDEX messages_attempt ON messages (task, attempt);
+    CREATE TABLE meta (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        folder TEXT NOT NULL,
+        starts INTEGER NOT NULL
+    ) STRICT;
+    PRAGMA user_version = 1;
+";
+
+/// Makes the tables if the file is new, and refuses a file that is not an outbox of ours.
+pub(super) fn lay_out(db: &mut Connection) -> Result<(), OpenFailure> {
+    db.pragma_update(None, "journal_mode", "WAL")?;
+    db.pragma_update(None, "synchronous", "FULL")?;
+    let tx = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    match tx.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? {
+        LAYOUT => {}
+        0 => {
+            make_room(&tx)?;
+            tx.execute_batch(TABLES)?;
+        }
+        layout => return Err(OpenFailure::Newer { layout }),
+    }
+    Ok(tx.commit()?)
+}
+
+/// An empty outbox of the Python supervisor gives way to ours; one that holds messages is not ours to drop.
+fn make_room(db: &Connection) -> Result<(), OpenFailure> {
+    let count = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+    let tables: i64 = db.query_row(count, [], |row| row.get(0))?;
+    if tables == 0 {
+        return Ok(());
+    }
+    let theirs = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'messages'";
+    if tables > 1 || db.query_row(theirs, [], |row| row.get::<_, i64>(0))? == 0 {
+        return Err(OpenFailure::Foreign);
+    }
+    match db.query_row("SELECT count(*) FROM messages", [], |row| row.get(0))? {
+        0 => Ok(db.execute_batch("DROP TABLE messages")?),
+        messages => Err(OpenFailure::Unsent { messages }),
+    }
+}
+
+/// Counts this start. `fresh` names the folder if it has no name yet.
+pub(super) fn count_start(db: &Connection, fresh: &str) -> Result<Identity, rusqlite::Error> {
+    db.query_row(
+        "INSERT INTO meta (one, folder, starts) VALUES (1, ?1, 1)
+         ON CONFLICT (one) DO UPDATE SET starts = starts + 1
+         RETURNING folder, starts",
+        [fresh],
+        |row| Ok(Identity { folder: row.get(0)?, starts: number(row, 1)? }),
+    )
+}
+
+/// Writes a message and gives it its place in the order.
+pub(super) fn insert(db: &Connection, new: &NewMessage) -> Result<Message, rusqlite::Error> {
+    let mut statement = db.prepare_cached(
+        "INSERT INTO messages (task, attempt, token, kind, body, created_at, checksum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?;
+    let (task, attempt, at) = (signed(new.task)?, signed(new.attempt)?, signed(new.created_at_ms)?);
+    let row = params![task, attempt, new.token, new.kind.as_str(), new.body, at, &checksum(new)[..]];
+    let id = statement.insert(row)?;
+    Ok(Message { id, new: new.clone() })
+}
+
+/// Removes one message. Nothing happens if it is gone already.
+pub(super) fn delete(db: &Connection, id: i64) -> Result<(), rusqlite::Error> {
+    db.prepare_cached("DELETE FROM messages WHERE id = ?1")?.execute([id]).map(drop)
+}
+
+/// Removes every message of an attempt.
+pub(super) fn delete_attempt(db: &Connection, task: u64, attempt: u64) -> Result<(), rusqlite::Error> {
+    let mut statement = db.prepare_cached("DELETE FROM messages WHERE task = ?1 AND attempt = ?2")?;
+    statement.execute([signed(task)?, signed(attempt)?]).map(drop)
+}
+
+/// Everything in the outbox, in order. A row that cannot be read, or does not match its checksum, is named and left
+/// where it is.
+pub(super) fn left(db: &Connection) -> Result<Left, rusqlite::Error> {
+    let ids: Vec<i64> = db
+        .prepare("SELECT id FROM messages ORDER BY id")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let mut left = Left::default();
+    let mut one = db.prepare(
+        "SELECT id, task, attempt, token, kind, body, created_at, checksum FROM messages WHERE id = ?1",
+    )?;
+    for id in ids {
+        match one.query_row([id], message) {
+            Ok(Some(message)) => left.messages.push(message),
+            Ok(None) => left.damaged.push(Damaged { id, why: "its checksum does not match".into() }),
+            Err(error) => left.damaged.push(Damaged { id, why: error.to_string() }),
+        }
+    }
+    Ok(left)
+}
+
+fn message(row: &Row<'_>) -> Result<Option<Message>, rusqlite::Error> {
+    let kind: String = row.get(4)?;
+    let Some(kind) = Kind::parse(&kind) else {
+        return Ok(None);
+    };
+    let new = NewMessage {
+        task: number(row, 1)?,
+        attempt: number(row, 2)?,
+        token: row.get(3)?,
+        kind,
+        body: Arc::from(row.get::<_, String>(5)?),
+        created_at_ms: number(row, 6)?,
+    };
+    let intact = row.get::<_, Vec<u8>>(7)?[..] == checksum(&new)[..];
+    Ok(intact.then_some(Message { id: row.get(0)?, new }))
+}
+
+/// SHA-256 over every field, each with its length before it, so that no two rows read alike.
+fn checksum(new: &NewMessage) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for number in [new.task, new.attempt, new.created_at_ms] {
+        hash.update(number.to_be_bytes());
+    }
+    for text in [&*new.token, new.kind.as_str(), &*new.body] {
+        hash.update((text.len() as u64).to_be_bytes());
+        hash.update(text.as_bytes());
+    }
+    hash.finalize().into()
+}
+
+fn signed(number: u64) -> Result<i64, rusqlite::Error> {
+    i64::try_from(number).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+}
+
+fn number(row: &Row<'_>, at: usize) -> Result<u64, rusqlite::Error> {
+    let number: i64 = row.get(at)?;
+    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, number))
+}

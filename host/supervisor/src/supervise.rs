@@ -1,0 +1,214 @@
+//! One supervisor from its start to its stop.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rand::rngs::StdRng;
+use rand::{Rng, RngExt, SeedableRng};
+use stateous_api::{Client, ClientError};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tracing::{error, info, warn};
+
+use crate::attempt::Attempt;
+use crate::claims::{Claimed, Claims};
+use crate::clock::Clock;
+use crate::heartbeats::Heartbeats;
+use crate::lease::{Held, Lease};
+use crate::outbox::{Identity, OpenError, Outbox, OutboxError};
+use crate::reach::{Reach, Unanswered};
+use crate::routines::Routines;
+use crate::settings::Settings;
+use crate::stop::{Stop, Stopping};
+use crate::supervisor::{Supervisor, sentence};
+
+/// What a supervisor gets from outside.
+pub struct Options<R> {
+    /// What runs the routines.
+    pub routines: Arc<R>,
+    /// Who tells it to stop.
+    pub stopping: Stopping,
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness: request ids and the folder's id come from it, so it must not repeat.
+    pub seed: [u8; 32],
+}
+
+/// How a supervisor ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Its routines ended, and their reports were sent or are in the outbox.
+    Graceful,
+    /// It was told to stop at once.
+    Forced,
+}
+
+impl End {
+    /// The exit code of the process.
+    #[must_use]
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Graceful => 0,
+            Self::Forced => 1,
+        }
+    }
+}
+
+/// Why a supervisor did not start. One line for people.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The URL is none.
+    #[error("{0}")]
+    Url(ClientError),
+    /// The outbox.
+    #[error(transparent)]
+    Outbox(#[from] OpenError),
+    /// What is left in the outbox cannot be read.
+    #[error("cannot read what is left to send: {0}")]
+    Left(OutboxError),
+    /// Something else answers there.
+    #[error("{url} did not answer as a Stateous control plane: {sentence}")]
+    Stranger {
+        /// The URL.
+        url: String,
+        /// What came.
+        sentence: String,
+    },
+    /// The operating system gave no thread.
+    #[error("cannot start the thread for heartbeats: {0}")]
+    Thread(std::io::Error),
+}
+
+/// Runs the supervisor of a folder until it is told to stop.
+///
+/// It opens the outbox, waits for the control plane, sends what an earlier start left, and only then claims tasks. When
+/// this returns, the folder is free.
+///
+/// # Errors
+/// When it cannot start: another supervisor runs on the folder, the outbox cannot be used, or the URL is not a control
+/// plane's.
+pub async fn supervise<R: Routines>(
+    folder: &Path,
+    settings: &Settings,
+    options: Options<R>,
+) -> Result<End, Error> {
+    let mut random = StdRng::from_seed(options.seed);
+    let mut fresh = [0; 16];
+    random.fill_bytes(&mut fresh);
+    let client = Client::new(&settings.url).map_err(Error::Url)?;
+    let (outbox, identity) = Outbox::open(folder, &hex::encode(fresh))?;
+    let reach = Arc::new(Reach::new(client.url(), options.stopping.clone(), random.random()));
+    let supervisor = Arc::new(Supervisor {
+        name: settings.name.clone(),
+        client,
+        reach,
+        outbox: outbox.clone(),
+        held: Arc::default(),
+        clock: options.clock,
+    });
+    let held = Arc::clone(&supervisor.held);
+    let work = Work { supervisor, routines: options.routines, stopping: options.stopping.clone() };
+    let end = tokio::select! {
+        biased;
+        () = options.stopping.reached(Stop::Now) => {
+            let n = held.len();
+            warn!(routines = n, "stopping now: cancelling {n} routine(s)");
+            Ok(End::Forced)
+        }
+        end = work.do_all(settings, &identity, random) => end.map(|()| End::Graceful),
+    };
+    outbox.close().await;
+    end
+}
+
+struct Work<R> {
+    supervisor: Arc<Supervisor>,
+    routines: Arc<R>,
+    stopping: Stopping,
+}
+
+impl<R: Routines> Work<R> {
+    async fn do_all(self, settings: &Settings, identity: &Identity, mut random: StdRng) -> Result<(), Error> {
+        let Supervisor { name, client, reach, held, .. } = &*self.supervisor;
+        match reach.call(|_| client.health()).await {
+            Ok(_) => {}
+            Err(Unanswered::GaveUp) => return Ok(()),
+            Err(Unanswered::No(error)) => {
+                return Err(Error::Stranger { url: reach.url().to_owned(), sentence: sentence(&error) });
+            }
+        }
+        let states = settings
+            .states
+            .as_ref()
+            .map_or_else(|| "every state that has a routine".to_owned(), |states| states.join(", "));
+        info!(
+            supervisor.name = %name,
+            folder.id = %identity.folder,
+            folder.start = identity.starts,
+            "{name} serves {states}; the control plane is {}",
+            reach.url()
+        );
+        let heartbeats =
+            Heartbeats::start(name, Arc::clone(held), Arc::clone(reach)).map_err(Error::Thread)?;
+        self.supervisor.drain().await.map_err(Error::Left)?;
+        let slots = Arc::new(Semaphore::new(settings.slots));
+        let (out, claimed) = mpsc::unbounded_channel();
+        let claims = Claims {
+            supervisor: Arc::clone(&self.supervisor),
+            stopping: self.stopping.clone(),
+            slots,
+            states: settings.states.clone(),
+            out,
+            seed: random.random(),
+        };
+        self.run_all(claims, claimed).await;
+        drop(heartbeats);
+        Ok(())
+    }
+
+    /// Runs what is claimed, until the claims have ended and every attempt is done.
+    async fn run_all(&self, claims: Claims, mut claimed: mpsc::UnboundedReceiver<Claimed>) {
+        let mut attempts = JoinSet::new();
+        let mut claiming = JoinSet::new();
+        claiming.spawn(claims.claim_until_stopped());
+        let (mut claims_open, mut told) = (true, false);
+        while claims_open || !attempts.is_empty() {
+            tokio::select! {
+                () = self.stopping.reached(Stop::Graceful), if !told => {
+                    told = true;
+                    let n = attempts.len();
+                    warn!(
+                        routines = n,
+                        "stopping: no new tasks; waiting for {n} routine(s) (signal again to stop now)"
+                    );
+                }
+                next = claimed.recv(), if claims_open => match next {
+                    Some(claimed) => self.begin(claimed, &mut attempts),
+                    None => claims_open = false,
+                },
+                Some(done) = attempts.join_next() => if let Err(panic) = done {
+                    error!("an attempt failed inside this supervisor; its task is left to its lease: {panic}");
+                },
+            }
+        }
+        if let Some(Err(panic)) = claiming.join_next().await {
+            error!("claiming failed inside this supervisor: {panic}");
+        }
+    }
+
+    fn begin(&self, claimed: Claimed, attempts: &mut JoinSet<()>) {
+        let Claimed { grant, granted_at, slot } = claimed;
+        let length = std::time::Duration::from_millis(grant.lease_ms);
+        let now = std::time::Instant::now();
+        let lease = Lease::new(grant.task, grant.attempt, length, granted_at.into_std(), now);
+        let Some(held) = Held::add(&self.supervisor.held, lease) else {
+            return;
+        };
+        let attempt = Attempt { supervisor: Arc::clone(&self.supervisor), grant, held, granted_at };
+        let routines = Arc::clone(&self.routines);
+        attempts.spawn(async move {
+            attempt.run(&*routines).await;
+            drop(slot);
+        });
+    }
+}

@@ -1,0 +1,49 @@
+//! What everything that runs in one supervisor shares.
+
+use std::sync::Arc;
+
+use stateous_api::{Client, ClientError};
+
+use crate::clock::Clock;
+use crate::lease::Held;
+use crate::outbox::{Kind, NewMessage, Outbox};
+use crate::reach::Reach;
+
+/// One running supervisor.
+pub(crate) struct Supervisor {
+    pub(crate) name: String,
+    pub(crate) client: Client,
+    pub(crate) reach: Arc<Reach>,
+    pub(crate) outbox: Outbox,
+    pub(crate) held: Arc<Held>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// Which attempt of which task: enough to write messages about it and to name it in log lines.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct AttemptId {
+    pub(crate) task: u64,
+    pub(crate) attempt: u64,
+    pub(crate) token: String,
+}
+
+impl AttemptId {
+    /// A message of this attempt.
+    pub(crate) fn message(&self, kind: Kind, body: String, now_ms: u64) -> NewMessage {
+        let (task, attempt, token) = (self.task, self.attempt, self.token.clone());
+        NewMessage { task, attempt, token, kind, body: body.into(), created_at_ms: now_ms }
+    }
+
+    /// The attempt that wrote a message.
+    pub(crate) fn of(new: &NewMessage) -> Self {
+        Self { task: new.task, attempt: new.attempt, token: new.token.clone() }
+    }
+}
+
+/// What the control plane said, as it is repeated to people.
+pub(crate) fn sentence(error: &ClientError) -> String {
+    match error {
+        ClientError::Refused { message, .. } => message.clone(),
+        other => other.to_string(),
+    }
+}
