@@ -1,5 +1,6 @@
 //! Components that mean harm. Each is stopped by the bound that is there for it, and the runtime goes on.
 
+use stateous_inspect::{ProblemCode, check};
 use stateous_runtime::{Outcome, StopCode};
 
 use crate::harness::{limits, prepare, run, run_with, task};
@@ -52,15 +53,21 @@ async fn a_compile_bomb() {
 }
 
 #[tokio::test]
-async fn threads_exceptions_and_tail_calls() {
+async fn proposals_that_are_turned_off() {
     for wat in [
         "(component (core module (memory 1 1 shared)))",
         "(component (core module (tag) (func (throw 0))))",
         "(component (core module (func $f (return_call $f))))",
         "(component (core module (memory i64 1)))",
         "(component (core module (type (struct))))",
+        "(component (core module (func (param externref))))",
+        "(component (core module (memory 1 (pagesize 1))))",
+        "(component (core module (func (result v128) v128.const i64x2 0 0 v128.const i64x2 0 0 i8x16.relaxed_swizzle)))",
+        "(component (type (future u8)))",
     ] {
         assert_eq!(refused(wat).await.0, "compile_failed", "{wat}");
+        let problems = check(&wat::parse_str(wat).unwrap()).unwrap_err();
+        assert_eq!(problems[0].code, ProblemCode::InvalidWasm, "the upload check knows it too: {wat}");
     }
 }
 

@@ -2,14 +2,19 @@
 //! every way to fail.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use async_trait::async_trait;
 use stateous_inspect::digest;
 use stateous_runtime::{
-    CompileWorker, Limits, Outcome, PrepareError, Prepared, Runtime, RuntimeError, RuntimeOptions,
+    CompileWorker, Level, Limits, Outcome, PortError, Ports, PrepareError, Prepared, Runtime, RuntimeError,
+    RuntimeOptions,
 };
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
 
-use crate::harness::{Recorder, task, worker};
+use crate::harness::{Recorder, limits, task, worker};
 use crate::scripted::Script;
 
 fn runtime_in(dir: &Path, worker: CompileWorker) -> Runtime {
@@ -141,6 +146,46 @@ async fn a_compiler_that_hangs_or_is_missing_is_told_apart() {
     let error = source.prepare(&runtime_in(dir.path(), missing)).await.err().unwrap();
     assert_eq!(error.code(), "host");
     assert!(error.is_transient());
+}
+
+/// Ports whose guests wait in a note until all of them are there.
+struct Together(Arc<Barrier>);
+
+#[async_trait]
+impl Ports for Together {
+    async fn set_memory(&mut self, _: &str, _: &str) -> Result<(), PortError> {
+        Ok(())
+    }
+
+    async fn delete_memory(&mut self, _: &str) -> Result<(), PortError> {
+        Ok(())
+    }
+
+    async fn note(&mut self, _: &str) -> Result<(), PortError> {
+        self.0.wait().await;
+        Ok(())
+    }
+
+    fn log(&mut self, _: Level, _: &str) {}
+}
+
+#[tokio::test]
+async fn the_most_slots_run_at_the_same_time() {
+    const SLOTS: usize = 1000;
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = RuntimeOptions::new(dir.path(), worker());
+    options.slots = SLOTS;
+    let runtime = Arc::new(Runtime::new(options).unwrap());
+    let prepared = Source::new(Script::new().note("all here?").build()).prepare(&runtime).await.unwrap();
+    let all = Arc::new(Barrier::new(SLOTS));
+    let mut runs = JoinSet::new();
+    for _ in 0..SLOTS {
+        let (runtime, prepared, ports) = (runtime.clone(), prepared.clone(), Together(all.clone()));
+        runs.spawn(async move { runtime.run(&prepared, task(), limits(), ports).await.outcome });
+    }
+    while let Some(outcome) = runs.join_next().await {
+        assert_eq!(outcome.unwrap(), Outcome::Waiting);
+    }
 }
 
 #[test]
