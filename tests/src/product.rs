@@ -142,7 +142,8 @@ fn build() -> Result<PathBuf> {
     let profile = test.parent().and_then(Path::parent).context("the test is not in a target folder")?;
     let target = profile.parent().context("the test is not in a target folder")?;
     let status = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--quiet", "--package", "stateous-cli", "--target-dir"])
+        // With the features of the whole workspace, as the tests themselves: nothing is built twice.
+        .args(["build", "--quiet", "--workspace", "--bin", "stateous", "--target-dir"])
         .arg(target)
         .current_dir(Product::root())
         .status()

@@ -28,7 +28,7 @@ fn check(history: &History, lines: usize) {
     assert_eq!(history.count("task_done"), 1, "the token moved once: {history:#?}");
     let reported =
         history.of("event_accepted").find(|data| data["event"] == "reported").expect("it was reported");
-    let total = reported["payload"]["lines"].as_u64();
+    let total = reported["payload"]["lines"]["total"].as_u64();
     assert_eq!(total, Some(lines as u64), "every line was counted once: {reported:#}");
 }
 

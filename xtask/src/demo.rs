@@ -31,13 +31,18 @@ const LEASE: &str = "5s";
 pub(crate) fn run_demo(root: &Path, args: &Args) -> Result<()> {
     step("Building the guests and the product");
     crate::guests::build_all(root, false)?;
-    run(cargo(root).args(["build", "--package", "stateous-cli"]))?;
+    run(cargo(root).args(["build", "--workspace", "--bin", "stateous"]))?;
     let began = Instant::now();
 
     let folder =
         tempfile::Builder::new().prefix("stateous-demo-").tempdir().context("cannot make a folder")?;
-    let demo = Demo::prepare(root, folder.path())?;
-    let shown = demo.play()?;
+    let shown = match Demo::prepare(root, folder.path()).and_then(Demo::play) {
+        Ok(shown) => shown,
+        Err(error) => {
+            say(&format!("\nThe demo's folder is kept, with database and logs: {}", folder.keep().display()));
+            return Err(error);
+        }
+    };
 
     say(&format!("\nEvery token completed, {:.0} s after the build.", began.elapsed().as_secs_f64()));
     say("\nWhat to look at");

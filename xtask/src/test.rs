@@ -18,13 +18,15 @@ pub(crate) struct Args {
 pub(crate) fn run_all(root: &Path, args: &Args) -> Result<()> {
     if let Some(only) = &args.only {
         crate::guests::build_all(root, false)?;
-        run(cargo(root).args(["build", "--package", "stateous-cli"]))?;
+        build(root)?;
         return run(required(cargo(root).args(["test", "--workspace", "--no-fail-fast", only])));
     }
     step("Format");
     run(cargo(root).args(["fmt", "--all", "--check"]))?;
     for manifest in crate::guests::manifests(root)? {
-        run(cargo(root).args(["fmt", "--check", "--manifest-path"]).arg(manifest))?;
+        // In its folder and without --all, which would follow the SDK's path into the house.
+        let folder = manifest.parent().unwrap_or(root);
+        run(cargo(folder).args(["fmt", "--check"]))?;
     }
     step("Guests: toolchain, then every guest program and example");
     crate::guests::build_all(root, false)?;
@@ -33,7 +35,7 @@ pub(crate) fn run_all(root: &Path, args: &Args) -> Result<()> {
     step("Lints");
     run(cargo(root).args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))?;
     step("Tests: unit, conformance, guests, stories with real processes");
-    run(cargo(root).args(["build", "--package", "stateous-cli"]))?;
+    build(root)?;
     run(required(cargo(root).args(["test", "--workspace", "--no-fail-fast"])))?;
     step("Tests of the examples' routines, natively");
     for manifest in crate::guests::manifests(root)? {
@@ -43,6 +45,11 @@ pub(crate) fn run_all(root: &Path, args: &Args) -> Result<()> {
     }
     say("\nEverything passed.");
     Ok(())
+}
+
+/// The executable that the stories run, with the features of the whole workspace, so that nothing is built twice.
+fn build(root: &Path) -> Result<()> {
+    run(cargo(root).args(["build", "--workspace", "--bin", "stateous"]))
 }
 
 /// Tells the tests that nothing may be skipped: a tool that is missing is a failure here.

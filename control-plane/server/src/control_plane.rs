@@ -8,7 +8,7 @@ use stateous_engine::{Catalog, Rules};
 use stateous_store::{Clock, Committer, Failure, Store};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
-use tracing::info;
+use tracing::debug;
 
 use crate::app::App;
 use crate::connections;
@@ -41,16 +41,14 @@ impl Default for Options {
 /// Why a control plane did not start, or stopped by itself.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Tokens are on their way in a structure that is no longer served.
+    /// Tokens are on their way in a workflow or structure that is not served.
     #[error(
-        "refusing to serve: {live} token(s) are active or paused on another structure of the workflow '{workflow}'; serve \
-         the graph file they started on until they end, or cancel them"
+        "refusing to serve: {live} token(s) are active or paused in a workflow or structure that is not among these graph \
+         files; serve the files that they were started on until they end"
     )]
     LiveTokens {
         /// How many.
         live: u64,
-        /// The default workflow.
-        workflow: String,
     },
     /// A graph asks for something that this version does not run.
     #[error(
@@ -161,7 +159,7 @@ impl ControlPlane {
             drop(store);
             wrote.and(ended).and(served)
         });
-        info!(address = %address, "Serving on {address}");
+        debug!(address = %address, "Serving on {address}");
         Ok(Self { address, stage, nudge, running })
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use stateous_engine::{Graph, Rules, Timestamp};
 use stateous_store::{Clock, ControlRow, Failure, Store, SystemClock, Writer};
-use tracing::{info, warn};
+use tracing::info;
 
 use crate::control_plane::ServeError;
 
@@ -50,36 +50,21 @@ fn in_transaction(
     Ok(clock)
 }
 
-/// One structure of a workflow is served at a time: tokens that live in another one would stand still for ever.
+/// A token that lives in a workflow or structure which is not served would stand still without a sign, with its tasks at
+/// the head of every queue: so its graph is served too, or nothing is.
 fn compare(writer: &mut dyn Writer, graphs: &[Graph], control: &ControlRow) -> Result<(), ServeError> {
     // `Catalog` refuses an empty list.
     let Some(default) = graphs.first() else { return Ok(()) };
-    let live = live_elsewhere(writer, graphs)?;
-    let same = control.structure.as_deref().is_none_or(|recorded| recorded == default.structure());
-    if live > 0 && !same {
-        return Err(ServeError::LiveTokens { live, workflow: default.name().to_owned() });
-    }
+    let served: Vec<_> = graphs.iter().map(|graph| (graph.name(), graph.structure())).collect();
+    let live = writer.live_tokens_outside(&served)?;
     if live > 0 {
-        warn!(
-            tokens = live,
-            "{live} token(s) follow a workflow that is not served now; they stand still until it is"
-        );
+        return Err(ServeError::LiveTokens { live });
     }
     let recorded = (control.structure.as_deref(), control.checksum.as_deref());
     if recorded != (Some(default.structure()), Some(default.checksum())) {
         writer.record_graph(default.structure(), default.checksum())?;
     }
     Ok(())
-}
-
-/// Live top tokens that none of `graphs` serves. The store counts what is outside of one structure, so what is inside of
-/// each is the difference to what is outside of none.
-fn live_elsewhere(writer: &mut dyn Writer, graphs: &[Graph]) -> Result<u64, Failure> {
-    let all = writer.live_tokens_outside("", "")?;
-    graphs.iter().try_fold(all, |elsewhere, graph| {
-        let outside = writer.live_tokens_outside(graph.name(), graph.structure())?;
-        Ok(elsewhere.saturating_sub(all.saturating_sub(outside)))
-    })
 }
 
 /// While no control plane served, no supervisor could renew a lease: that time does not count.

@@ -127,9 +127,12 @@ pub(crate) fn held_tasks(conn: &Connection) -> Result<u64, Broken> {
     Ok(sql::first(conn, SQL, [], |row| Ok(row.get(0)?))?.unwrap_or(0))
 }
 
-/// How many top tokens are active or paused in another structure than this one.
-pub(crate) fn live_tokens_outside(conn: &Connection, workflow: &str, structure: &str) -> Result<u64, Broken> {
-    const SQL: &str = "SELECT count(*) FROM tokens \
-        WHERE status IN ('active', 'paused') AND parent IS NULL AND NOT (workflow = ?1 AND structure = ?2)";
-    Ok(sql::first(conn, SQL, [workflow, structure], |row| Ok(row.get(0)?))?.unwrap_or(0))
+/// How many top tokens are active or paused in a workflow and structure that is none of `served`.
+pub(crate) fn live_tokens_outside(conn: &Connection, served: &[(&str, &str)]) -> Result<u64, Broken> {
+    const SQL: &str = "SELECT workflow, structure, count(*) FROM tokens \
+        WHERE status IN ('active', 'paused') AND parent IS NULL GROUP BY workflow, structure";
+    let live: Vec<(String, String, u64)> =
+        sql::all(conn, SQL, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let outside = live.iter().filter(|(w, s, _)| !served.contains(&(w.as_str(), s.as_str())));
+    Ok(outside.map(|(_, _, tokens)| tokens).sum())
 }

@@ -144,8 +144,8 @@ impl Writer for SqliteWriter {
         find::held_tasks(self.tx()?).during("count the tasks under a lease")
     }
 
-    fn live_tokens_outside(&mut self, workflow: &str, structure: &str) -> Result<u64, Failure> {
-        find::live_tokens_outside(self.tx()?, workflow, structure).during("count the live tokens")
+    fn live_tokens_outside(&mut self, served: &[(&str, &str)]) -> Result<u64, Failure> {
+        find::live_tokens_outside(self.tx()?, served).during("count the live tokens")
     }
 
     fn control(&mut self) -> Result<ControlRow, Failure> {

@@ -64,8 +64,8 @@ pub trait Writer: Send {
     fn extend_leases(&mut self, ms: i64) -> Result<u64, Failure>;
     /// How many tasks are held under a lease.
     fn held_tasks(&mut self) -> Result<u64, Failure>;
-    /// How many top tokens are active or paused in any other workflow or structure than this one.
-    fn live_tokens_outside(&mut self, workflow: &str, structure: &str) -> Result<u64, Failure>;
+    /// How many top tokens are active or paused in a workflow and structure that is none of these.
+    fn live_tokens_outside(&mut self, served: &[(&str, &str)]) -> Result<u64, Failure>;
     /// The control plane's row.
     fn control(&mut self) -> Result<ControlRow, Failure>;
     /// Puts the default workflow's structure and checksum on record.

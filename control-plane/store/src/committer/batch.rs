@@ -116,9 +116,11 @@ impl Machine {
         self.writer.begin()?;
         let mut queued = Queued::default();
         let mut results = Vec::with_capacity(jobs.len());
-        for job in jobs.iter() {
+        let claims = jobs.iter().position(|job| matches!(job, Job::Claim(_))).unwrap_or(jobs.len());
+        for job in &jobs[..claims] {
             results.push(self.guarded(job, now, &mut queued)?);
         }
+        // Those that wait here came before the batch's own claims, and so they go first.
         *woken = self.waiting.take(|p| queued.any || queued.states.iter().any(|(w, s)| p.may_take(w, s)));
         let mut grants = Vec::with_capacity(woken.len());
         for parked in woken.iter() {
@@ -127,6 +129,9 @@ impl Machine {
             } else {
                 self.claim(&parked.claim, now, &mut queued)?
             });
+        }
+        for job in &jobs[claims..] {
+            results.push(self.guarded(job, now, &mut queued)?);
         }
         self.writer.commit(now)?;
         let mut settled: Vec<Settled> =

@@ -93,8 +93,8 @@ impl Writer for Watched {
     fn held_tasks(&mut self) -> Result<u64, Failure> {
         self.writer.held_tasks()
     }
-    fn live_tokens_outside(&mut self, workflow: &str, structure: &str) -> Result<u64, Failure> {
-        self.writer.live_tokens_outside(workflow, structure)
+    fn live_tokens_outside(&mut self, served: &[(&str, &str)]) -> Result<u64, Failure> {
+        self.writer.live_tokens_outside(served)
     }
     fn control(&mut self) -> Result<ControlRow, Failure> {
         self.writer.control()

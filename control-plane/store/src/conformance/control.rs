@@ -84,10 +84,10 @@ pub fn live_tokens_of_other_structures_are_counted(harness: &dyn Harness) {
         row("old-1.a.1.lint", "lint", "old", Status::Active, Some("old-1")),
         row("else", "bills", &here, Status::Active, None),
     ]);
-    let mut count = |workflow: &str, structure: &str| {
-        db.transact(|w| w.live_tokens_outside(workflow, structure)).unwrap()
-    };
-    assert_eq!(count("orders", &here), 3);
-    assert_eq!(count("orders", "old"), 2);
-    assert_eq!(count("orders", "new"), 4);
+    let mut count = |served: &[(&str, &str)]| db.transact(|w| w.live_tokens_outside(served)).unwrap();
+    assert_eq!(count(&[("orders", &here)]), 3);
+    assert_eq!(count(&[("orders", "old")]), 2);
+    assert_eq!(count(&[("orders", "new")]), 4);
+    assert_eq!(count(&[]), 4);
+    assert_eq!(count(&[("orders", &here), ("bills", &here), ("orders", "old")]), 0);
 }

@@ -1,0 +1,98 @@
+//! What was saved.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::mpsc;
+
+/// An editor writes a file in several steps; changes this close together are one.
+const SETTLE: Duration = Duration::from_millis(150);
+
+/// What changed since it was asked last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Changed {
+    pub(super) workflow: bool,
+    pub(super) routines: bool,
+}
+
+/// Watches a folder until it is dropped.
+pub(super) struct Changes {
+    events: mpsc::UnboundedReceiver<PathBuf>,
+    _watcher: RecommendedWatcher,
+}
+
+impl Changes {
+    pub(super) fn of(folder: &Path) -> Result<Self> {
+        let (found, events) = mpsc::unbounded_channel();
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+            let Ok(event) = event else { return };
+            if matches!(event.kind, EventKind::Access(_)) {
+                return;
+            }
+            for path in event.paths {
+                // When nobody listens any more, the watcher is about to be dropped.
+                let _ = found.send(path);
+            }
+        })
+        .context("cannot watch files on this machine")?;
+        let cannot = || format!("cannot watch {}", folder.display());
+        watcher.watch(folder, RecursiveMode::NonRecursive).with_context(cannot)?;
+        let routines = folder.join("routines");
+        if routines.is_dir() {
+            watcher.watch(&routines, RecursiveMode::Recursive).with_context(cannot)?;
+        }
+        Ok(Self { events, _watcher: watcher })
+    }
+
+    /// Waits for something to change, and for the changes to settle.
+    pub(super) async fn next(&mut self) -> Result<Changed> {
+        loop {
+            let first = self.events.recv().await.context("nobody watches the files any more")?;
+            let mut changed = Changed::default();
+            changed.add(&first);
+            while let Ok(Some(path)) = tokio::time::timeout(SETTLE, self.events.recv()).await {
+                changed.add(&path);
+            }
+            if changed != Changed::default() {
+                return Ok(changed);
+            }
+        }
+    }
+}
+
+impl Changed {
+    fn add(&mut self, path: &Path) {
+        // What cargo and we write is not what a person saves.
+        let built = path
+            .components()
+            .any(|part| matches!(part.as_os_str().to_str(), Some("target" | ".stateous" | "build")));
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if built || name == "Cargo.lock" {
+            return;
+        }
+        self.workflow |= name == "workflow.toml";
+        self.routines |= name.ends_with(".rs") || name == "Cargo.toml";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_sources_count() {
+        let seen = |path: &str| {
+            let mut changed = Changed::default();
+            changed.add(Path::new(path));
+            (changed.workflow, changed.routines)
+        };
+        assert_eq!(seen("orders/workflow.toml"), (true, false));
+        assert_eq!(seen("orders/routines/draft/src/lib.rs"), (false, true));
+        assert_eq!(seen("orders/routines/draft/Cargo.toml"), (false, true));
+        assert_eq!(seen("orders/routines/target/debug/build.rs"), (false, false));
+        assert_eq!(seen("orders/routines/Cargo.lock"), (false, false));
+        assert_eq!(seen("orders/README.md"), (false, false));
+    }
+}

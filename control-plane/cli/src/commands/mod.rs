@@ -1,0 +1,15 @@
+//! The subcommands, one file each.
+
+pub(crate) mod compile;
+pub(crate) mod compile_worker;
+pub(crate) mod dev;
+pub(crate) mod routine;
+pub(crate) mod serve;
+pub(crate) mod supervise;
+pub(crate) mod token;
+
+mod graphs;
+mod host;
+mod logging;
+mod remote;
+mod signals;

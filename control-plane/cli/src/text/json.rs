@@ -1,0 +1,111 @@
+//! JSON from the command line and JSON on a history line.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+use stateous_engine::json::{JsonError, parse};
+
+/// The longest piece of JSON on a history line, in characters.
+const SHORT: usize = 80;
+
+/// A command-line argument as a JSON object; else one sentence that names the argument.
+pub(crate) fn object_argument(text: &str, name: &str) -> anyhow::Result<Map<String, Value>> {
+    let value = parse(text).map_err(|error| match error {
+        JsonError::Syntax { problem, column, .. } => {
+            anyhow::anyhow!("{name} is not valid JSON: {problem} at column {column}")
+        }
+        other => anyhow::anyhow!("{name} cannot be sent: {other}"),
+    })?;
+    match value {
+        Value::Object(object) => Ok(object),
+        _ => anyhow::bail!("{name} must be a JSON object, such as '{{\"repo\": \"acme/api\"}}'"),
+    }
+}
+
+/// JSON as the original's history shows it (Python's `json.dumps`: `", "`, `": "`, ASCII only), cut at 80 characters.
+pub(crate) fn python_style(value: &Value) -> String {
+    let mut out = String::new();
+    write(value, &mut out);
+    if out.len() <= SHORT {
+        return out;
+    }
+    // The text is ASCII, so any byte is a character.
+    out.truncate(SHORT - 3);
+    out.push_str("...");
+    out
+}
+
+fn write(value: &Value, out: &mut String) {
+    match value {
+        Value::String(text) => string(text, out),
+        Value::Array(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push_str(", ");
+                }
+                write(item, out);
+            }
+            out.push(']');
+        }
+        Value::Object(fields) => {
+            out.push('{');
+            for (i, (key, item)) in fields.iter().enumerate() {
+                if i > 0 {
+                    out.push_str(", ");
+                }
+                string(key, out);
+                out.push_str(": ");
+                write(item, out);
+            }
+            out.push('}');
+        }
+        scalar => out.push_str(&scalar.to_string()),
+    }
+}
+
+fn string(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            ' '..='~' => out.push(c),
+            c => {
+                let mut units = [0; 2];
+                for unit in c.encode_utf16(&mut units) {
+                    // Writing to a String cannot fail.
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_only() {
+        assert!(object_argument("{\"a\": 1}", "CONTEXT_JSON").is_ok());
+        let text = |input: &str| object_argument(input, "CONTEXT_JSON").unwrap_err().to_string();
+        insta::assert_snapshot!(text("{a"), @"CONTEXT_JSON is not valid JSON: key must be a string at column 2");
+        insta::assert_snapshot!(text("[]"), @r#"CONTEXT_JSON must be a JSON object, such as '{"repo": "acme/api"}'"#);
+    }
+
+    #[test]
+    fn payloads_look_as_python_prints_them() {
+        let value = serde_json::json!({"approved": true, "note": "Zürich 🚀"});
+        assert_eq!(python_style(&value), r#"{"approved": true, "note": "Z\u00fcrich \ud83d\ude80"}"#);
+        let long = serde_json::json!({"text": "x".repeat(100)});
+        let shown = python_style(&long);
+        assert_eq!((shown.len(), &shown[77..]), (80, "..."));
+    }
+}
