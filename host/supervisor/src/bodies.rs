@@ -92,16 +92,9 @@ pub(crate) fn note(attempt: u64, text: &str) -> String {
 
 /// What a stored report says, for the log: the event, `waiting` or `failed`.
 pub(crate) fn said(body: &str) -> String {
-    #[derive(serde::Deserialize)]
-    struct Said {
-        kind: String,
-        event: Option<String>,
-    }
-    match serde_json::from_str(body) {
-        Ok(Said { event: Some(event), .. }) => event,
-        Ok(Said { kind, .. }) => kind,
-        Err(_) => "something unreadable".into(),
-    }
+    let report: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+    let text = |key: &str| report.get(key).and_then(serde_json::Value::as_str).map(str::to_owned);
+    text("event").or_else(|| text("kind")).unwrap_or_else(|| "something unreadable".into())
 }
 
 fn report(ended: Ended) -> Result<Report, String> {

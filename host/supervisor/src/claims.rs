@@ -49,22 +49,27 @@ impl Claims {
     /// Claims until a stop is asked for. A claim that is answered after that is not lost: its tasks run.
     pub(crate) async fn claim_until_stopped(self) {
         let mut random = StdRng::from_seed(self.seed);
+        let mut id = fresh(&mut random);
         let mut refusals = 0;
         while let Some(mut slots) = self.free_slots().await {
-            let mut id = [0; 16];
-            random.fill_bytes(&mut id);
-            let claim = self.request(hex::encode(id), slots.num_permits());
+            let claim = self.request(id.clone(), slots.num_permits());
             let asked = Instant::now();
             let pause = match self.ask(&claim).await {
                 Ok((answer, sent)) => {
                     refusals = 0;
-                    let empty = answer.grants.is_empty();
-                    self.hand_out(answer, sent, &mut slots);
-                    if empty { EMPTY_EVERY.saturating_sub(asked.elapsed()) } else { Duration::ZERO }
+                    if answer.grants.is_empty() {
+                        // The same id again: should tasks have been taken for a claim that was let go, they come now.
+                        EMPTY_EVERY.saturating_sub(asked.elapsed())
+                    } else {
+                        self.hand_out(answer, sent, &mut slots);
+                        id = fresh(&mut random);
+                        Duration::ZERO
+                    }
                 }
                 Err(Unanswered::No(error)) => {
                     warn!("the control plane refused a claim: {}", sentence(&error));
                     refusals += 1;
+                    id = fresh(&mut random);
                     Duration::from_secs(1 << (refusals - 1).min(5)).min(Duration::from_secs(30))
                 }
                 Err(Unanswered::GaveUp) => return,
@@ -151,4 +156,11 @@ impl Claims {
             let _ = self.out.send(Claimed { grant, granted_at, slot: slots.split(1) });
         }
     }
+}
+
+/// The id of a new request.
+fn fresh(random: &mut StdRng) -> String {
+    let mut id = [0; 16];
+    random.fill_bytes(&mut id);
+    hex::encode(id)
 }

@@ -11,6 +11,8 @@ use tokio::sync::{Notify, watch};
 
 /// The longest time between two heartbeats, whatever the lease.
 pub(crate) const BEAT_MAX: Duration = Duration::from_secs(30);
+/// The shortest, whatever a server says that a lease is.
+const BEAT_MIN: Duration = Duration::from_millis(50);
 
 /// Why an attempt is not this supervisor's any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +115,7 @@ impl Lease {
 
     /// How long after a renewal the next one is due.
     fn beat(&self) -> Duration {
-        (self.length / 4).min(BEAT_MAX)
+        (self.length / 4).clamp(BEAT_MIN, BEAT_MAX)
     }
 }
 
@@ -163,10 +165,10 @@ impl Held {
         self.leases().len()
     }
 
-    /// A heartbeat that was sent at `at` and named these tasks was answered: these are lost, the leases of the others began
+    /// A heartbeat that was sent at `at` and named these tasks (sorted) was answered: these are lost, the leases of the others began
     /// anew. It does not speak of a lease that this supervisor heard of later.
     pub(crate) fn answered(&self, at: Instant, named: &[u64], lost: &[u64]) {
-        let known = |lease: &&Arc<Lease>| lease.heard_at <= at && named.contains(&lease.task);
+        let known = |lease: &&Arc<Lease>| lease.heard_at <= at && named.binary_search(&lease.task).is_ok();
         for lease in self.leases().values().filter(known) {
             lease.answered(at, !lost.contains(&lease.task));
         }

@@ -30,36 +30,42 @@ const TABLES: &str = "
     PRAGMA user_version = 1;
 ";
 
-/// Makes the tables if the file is new, and refuses a file that is not an outbox of ours.
+/// Makes the tables if the file is new, and refuses a file that is not an outbox of ours without touching it.
 pub(super) fn lay_out(db: &mut Connection) -> Result<(), OpenFailure> {
+    let layout = db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))?;
+    let new = match layout {
+        LAYOUT => false,
+        0 => true,
+        layout => return Err(OpenFailure::Newer { layout }),
+    };
+    let replaced = if new { what_gives_way(db)? } else { "" };
     db.pragma_update(None, "journal_mode", "WAL")?;
     db.pragma_update(None, "synchronous", "FULL")?;
-    let tx = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    match tx.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? {
-        LAYOUT => {}
-        0 => {
-            make_room(&tx)?;
-            tx.execute_batch(TABLES)?;
-        }
-        layout => return Err(OpenFailure::Newer { layout }),
+    if new {
+        let tx = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        tx.execute_batch(replaced)?;
+        tx.execute_batch(TABLES)?;
+        tx.commit()?;
     }
-    Ok(tx.commit()?)
+    Ok(())
 }
 
-/// An empty outbox of the Python supervisor gives way to ours; one that holds messages is not ours to drop.
-fn make_room(db: &Connection) -> Result<(), OpenFailure> {
-    let count = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
-    let tables: i64 = db.query_row(count, [], |row| row.get(0))?;
-    if tables == 0 {
-        return Ok(());
-    }
-    let theirs = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'messages'";
-    if tables > 1 || db.query_row(theirs, [], |row| row.get::<_, i64>(0))? == 0 {
-        return Err(OpenFailure::Foreign);
-    }
-    match db.query_row("SELECT count(*) FROM messages", [], |row| row.get(0))? {
-        0 => Ok(db.execute_batch("DROP TABLE messages")?),
-        messages => Err(OpenFailure::Unsent { messages }),
+/// What to drop from a file that has no layout of ours. An empty outbox of the Python supervisor gives way; one that
+/// holds messages is not ours to drop.
+fn what_gives_way(db: &Connection) -> Result<&'static str, OpenFailure> {
+    let names: Vec<String> = db
+        .prepare("SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    match &*names {
+        [] => Ok(""),
+        [only] if only == "messages" => {
+            match db.query_row("SELECT count(*) FROM messages", [], |row| row.get(0))? {
+                0 => Ok("DROP TABLE messages"),
+                messages => Err(OpenFailure::Unsent { messages }),
+            }
+        }
+        _ => Err(OpenFailure::Foreign),
     }
 }
 

@@ -148,10 +148,13 @@ async fn files_of_others_are_refused_and_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join(STATE_FOLDER)).unwrap();
         raw(folder.path()).execute_batch(sql).unwrap();
+        let file = folder.path().join(STATE_FOLDER).join("outbox.db");
+        let before = std::fs::read(&file).unwrap();
         match Outbox::open(folder.path(), "f") {
-            Ok(_) => assert_eq!(wanted, ""),
+            Ok(_) => return assert_eq!(wanted, ""),
             Err(error) => assert!(!wanted.is_empty() && error.to_string().contains(wanted), "{error}"),
         }
+        assert_eq!(std::fs::read(&file).unwrap(), before, "it was not touched");
     };
     let theirs = "CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, task INTEGER, body TEXT);";
     check(theirs, "");

@@ -125,3 +125,13 @@ async fn an_answer_of_a_proxy_drops_nothing() {
     house.stop().await;
     assert!(reports.iter().all(|report| report.text == reports[0].text));
 }
+
+#[tokio::test]
+async fn an_empty_answer_keeps_the_request_id_so_that_nothing_falls_between() {
+    let (folder, fake) = (tempfile::tempdir().unwrap(), Fake::start());
+    fake.once("claim", Answer::Say(200, json!({"grants": [], "waited_ms": 0})));
+    let house = House::start(folder.path(), &fake, 4, submit());
+    let claims = fake.wait_for("claim", 2).await;
+    assert_eq!(claims[0].body["request"], claims[1].body["request"]);
+    house.stop().await;
+}
