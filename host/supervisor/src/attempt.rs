@@ -10,7 +10,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use stateous_api::{ClientError, Disposition, Grant, RoutineLimits, StartedRequest};
+use serde_json::value::RawValue;
+use stateous_api::{ClientError, Disposition, Grant, Raw, RoutineLimits, StartedRequest};
 use stateous_runtime::{Ended, Event, Limits, Task};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -49,7 +50,7 @@ enum Stopped {
 
 impl Attempt {
     /// Does all of it. Returns when nothing of this attempt is left to do here.
-    pub(crate) async fn run<R: Routines>(self, routines: &R) {
+    pub(crate) async fn run<R: Routines>(mut self, routines: &R) {
         let id =
             AttemptId { task: self.grant.task, attempt: self.grant.attempt, token: self.grant.token.clone() };
         let (task, token, state, attempt) = (id.task, &id.token, &self.grant.state, id.attempt);
@@ -127,12 +128,13 @@ impl Attempt {
 
     /// Runs the routine while what it writes is sent, and sees its report through.
     async fn run_ready<R: Routines>(
-        &self,
+        &mut self,
         id: &AttemptId,
         reporter: &Reporter,
         routines: &R,
         ready: &R::Ready,
     ) {
+        let task = self.task();
         let supervisor = &self.supervisor;
         let (written, to_send) = mpsc::unbounded_channel();
         // A set, so that the sender ends with this attempt.
@@ -147,7 +149,7 @@ impl Attempt {
             biased;
             loss = self.held.lease.lost() => Stopped::Lost(loss),
             Some(delivery) = sender.join_next() => Stopped::Uncounted(joined(delivery)),
-            ended = routines.run(ready, self.task(), limits, ports) => Stopped::Ended(ended),
+            ended = routines.run(ready, task, limits, ports) => Stopped::Ended(ended),
         };
         self.held.lease.only_sending();
         let report = match stopped {
@@ -193,9 +195,11 @@ impl Attempt {
         self.grant.deadline_ms.map(|ms| Duration::from_millis(ms).saturating_sub(self.granted_at.elapsed()))
     }
 
-    fn task(&self) -> Task {
-        let grant = &self.grant;
-        let text = |raw: &stateous_api::Raw| raw.get().to_owned();
+    /// The task as the routine sees it. Its context and memory are moved there: they can be large.
+    fn task(&mut self) -> Task {
+        let grant = &mut self.grant;
+        let text = |raw: Raw| String::from(Box::<str>::from(raw));
+        let memory = std::mem::take(&mut grant.memory);
         Task {
             token: grant.token.clone(),
             id: grant.task,
@@ -205,10 +209,10 @@ impl Attempt {
             attempt: u32::try_from(grant.attempt).unwrap_or(u32::MAX),
             entered_by: Event {
                 name: grant.entered_by.name.clone(),
-                payload: grant.entered_by.payload.as_ref().map(text),
+                payload: grant.entered_by.payload.take().map(text),
             },
-            context: text(&grant.context),
-            memory: grant.memory.iter().map(|(key, value)| (key.clone(), text(value))).collect(),
+            context: text(std::mem::replace(&mut grant.context, RawValue::NULL.to_owned())),
+            memory: memory.into_iter().map(|(key, value)| (key, text(value))).collect(),
             now_ms: self.supervisor.clock.now_ms(),
         }
     }

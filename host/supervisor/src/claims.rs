@@ -122,16 +122,19 @@ impl Claims {
                 Ok((client.claim(&claim).await?, sent))
             }
         });
-        tokio::pin!(answer);
+        // The request is gone when this is over: the control plane must not find work for it later.
         tokio::select! {
             biased;
-            answer = &mut answer => return answer,
-            () = self.stopping.reached(Stop::Graceful) => {}
-        }
-        if let Ok(answer) = tokio::time::timeout(LAST_MOMENT, answer).await {
-            return answer;
+            answer = answer => return answer,
+            () = self.last_moment() => {}
         }
         self.ask_what_came(claim).await
+    }
+
+    /// Returns once a stop was asked for, and a claim that was being answered just then has had its time.
+    async fn last_moment(&self) {
+        self.stopping.reached(Stop::Graceful).await;
+        tokio::time::sleep(LAST_MOMENT).await;
     }
 
     /// The claim was cancelled while it waited. Asked again for no state at all, the same id brings only what it was

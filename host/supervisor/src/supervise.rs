@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -21,6 +22,9 @@ use crate::routines::Routines;
 use crate::settings::Settings;
 use crate::stop::{Stop, Stopping};
 use crate::supervisor::{Supervisor, sentence};
+
+/// No lease is counted for longer, whatever a server says.
+const LEASE_MAX: Duration = Duration::from_secs(86_400);
 
 /// What a supervisor gets from outside.
 pub struct Options<R> {
@@ -198,7 +202,7 @@ impl<R: Routines> Work<R> {
 
     fn begin(&self, claimed: Claimed, attempts: &mut JoinSet<()>) {
         let Claimed { grant, granted_at, slot } = claimed;
-        let length = std::time::Duration::from_millis(grant.lease_ms);
+        let length = Duration::from_millis(grant.lease_ms).min(LEASE_MAX);
         let now = std::time::Instant::now();
         let lease = Lease::new(grant.task, grant.attempt, length, granted_at.into_std(), now);
         let Some(held) = Held::add(&self.supervisor.held, lease) else {

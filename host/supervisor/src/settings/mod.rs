@@ -2,6 +2,18 @@
 //! line gives.
 //!
 //! The folder needs nothing else. Routines come from the control plane, by digest.
+//!
+//! ```toml
+//! url = "http://127.0.0.1:8080"      # the control plane; all that must be said
+//! name = "build-box-1"               # in the tokens' histories; the host's name unless said
+//! slots = 4                          # routines at once, 1 to 1000
+//! states = ["draft", "orders/pack"]  # only these; every state that has a routine unless said
+//!
+//! [limits]                           # no routine gets more, whatever it was uploaded with
+//! fuel = 1_000_000_000_000           # instructions, roughly
+//! memory = "256MiB"
+//! wall = "6h"
+//! ```
 
 mod keys;
 #[cfg(test)]

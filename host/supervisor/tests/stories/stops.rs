@@ -139,3 +139,14 @@ async fn an_idle_supervisor_stops_without_waiting() {
     house.stop().await;
     assert!(asked.elapsed() < std::time::Duration::from_secs(10), "it does not sit out its claim");
 }
+
+#[tokio::test]
+async fn a_claim_that_is_being_answered_is_let_finish() {
+    let (folder, fake) = (tempfile::tempdir().unwrap(), Fake::start());
+    fake.queue(1, &json!({}));
+    fake.once("claim", Answer::Late(std::time::Duration::from_millis(100)));
+    let house = House::start(folder.path(), &fake, 4, Scripted::new(|_, _| async { event("submitted") }));
+    fake.wait_for("claim", 1).await;
+    house.stop().await;
+    assert_eq!((fake.of("claim").len(), fake.of("report").len()), (1, 1));
+}
