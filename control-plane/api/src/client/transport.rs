@@ -92,6 +92,12 @@ impl Client {
         if status.as_u16() >= 400 {
             return Err(self.refused(status, &body));
         }
+        // A control plane redirects nothing that this client asks for: whoever does so did not take the message.
+        if !status.is_success() {
+            return Err(
+                self.protocol(format!("answered {}, which is no answer of a control plane", status.as_u16()))
+            );
+        }
         Ok(Answer { status, body })
     }
 

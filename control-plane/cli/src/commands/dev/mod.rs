@@ -149,11 +149,11 @@ impl Dev {
         for (state, component) in components {
             match self.push(plane, client, &state, component).await {
                 Ok(Some(version)) => {
-                    say(&format!("{}/{state}: version {version} is in force", plane.workflow()))
+                    say(&format!("{}/{state}: version {version} is in force", plane.workflow()));
                 }
                 Ok(None) => {}
                 Err(why) => {
-                    say(&format!("{}/{state}: {why:#}; what served before goes on", plane.workflow()))
+                    say(&format!("{}/{state}: {why:#}; what served before goes on", plane.workflow()));
                 }
             }
         }
