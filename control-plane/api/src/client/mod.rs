@@ -265,7 +265,14 @@ impl Client {
             MessageKind::Memory => (Method::PUT, "memory"),
         };
         let request = self.with_body(method, &["tasks", &task.to_string(), name], body)?;
-        self.send(request, ANSWER).await.map(drop)
+        let answer = self.send(request, ANSWER).await?;
+        // What a message says is forgotten once it counts, so the answer must be the control plane's own: a login page that
+        // says 200 is none.
+        let ours = match kind {
+            MessageKind::Report => serde_json::from_slice::<Moved>(&answer.body).is_ok(),
+            MessageKind::Note | MessageKind::Memory => answer.status.as_u16() == 204,
+        };
+        if ours { Ok(()) } else { Err(self.not_through(answer.status)) }
     }
 
     /// Uploads a component and puts it in force for a state.
@@ -316,6 +323,13 @@ impl Client {
         let request = self.request(Method::GET, parts)?;
         self.read(&self.send(request, ANSWER).await?)
     }
+}
+
+/// What tells the answer to a report from anybody else's page.
+#[derive(Deserialize)]
+struct Moved {
+    #[serde(rename = "token")]
+    _token: String,
 }
 
 /// Whether an answer to an event is a duplicate's.

@@ -92,11 +92,9 @@ impl Client {
         if status.as_u16() >= 400 {
             return Err(self.refused(status, &body));
         }
-        // A control plane redirects nothing that this client asks for: whoever does so did not take the message.
+        // A control plane redirects nothing that this client asks for: something before it did not let the request through.
         if !status.is_success() {
-            return Err(
-                self.protocol(format!("answered {}, which is no answer of a control plane", status.as_u16()))
-            );
+            return Err(self.not_through(status));
         }
         Ok(Answer { status, body })
     }
@@ -111,6 +109,12 @@ impl Client {
             };
             self.protocol(what)
         })
+    }
+
+    /// Something before the control plane answered in its place: the request may get through later.
+    pub(super) fn not_through(&self, status: StatusCode) -> ClientError {
+        let why = format!("something before it answered {}", status.as_u16());
+        ClientError::Unreachable { url: self.url().to_owned(), why }
     }
 
     pub(super) fn protocol(&self, what: String) -> ClientError {

@@ -172,7 +172,7 @@ impl Fake {
                     named.into_iter().filter(|t| lost.contains(&t.as_u64().unwrap())).collect();
                 (200, json!({"lost": lost}))
             }
-            "report" => (200, json!({})),
+            "report" => (200, json!({"token": "T-1"})),
             "note" | "memory" => (204, Value::Null),
             "routines" => (200, json!("bytes")),
             other => (404, json!({"error": format!("no {other} here"), "code": "not_found"})),

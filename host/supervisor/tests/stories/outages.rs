@@ -127,6 +127,18 @@ async fn an_answer_of_a_proxy_drops_nothing() {
 }
 
 #[tokio::test]
+async fn a_page_that_says_yes_is_no_acceptance() {
+    let (folder, fake) = (tempfile::tempdir().unwrap(), Fake::start());
+    fake.queue(1, &json!({}));
+    fake.once("report", Answer::Say(302, json!("elsewhere")));
+    fake.once("report", Answer::Say(200, json!("<html>please log in</html>")));
+    let house = House::start(folder.path(), &fake, 4, submit());
+    let reports = fake.wait_for("report", 3).await;
+    house.stop().await;
+    assert!(reports.iter().all(|report| report.text == reports[0].text));
+}
+
+#[tokio::test]
 async fn an_empty_answer_keeps_the_request_id_so_that_nothing_falls_between() {
     let (folder, fake) = (tempfile::tempdir().unwrap(), Fake::start());
     fake.once("claim", Answer::Say(200, json!({"grants": [], "waited_ms": 0})));
