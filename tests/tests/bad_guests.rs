@@ -54,7 +54,8 @@ async fn each_end_has_its_name_and_the_supervisor_goes_on() -> anyhow::Result<()
         ("panics", &["trapped: ", "no such order in attempt 1", "panics/src/lib.rs"]),
     ] {
         let history = control_plane.until(guest, History::ended).await?;
-        let error = history.of("task_failed").next().map(|data| data["error"].to_string()).unwrap_or_default();
+        let error =
+            history.of("task_failed").next().map(|data| data["error"].to_string()).unwrap_or_default();
         for part in cause {
             assert!(error.contains(part), "{guest}: {error} does not say {part:?}");
         }

@@ -149,8 +149,9 @@ async fn with_supervisor(
 /// The address in `HOST:PORT`, `[::1]:PORT`, `:PORT` or a bare port.
 pub(crate) fn listen_address(text: &str) -> anyhow::Result<SocketAddr> {
     let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
-    let wrong = || format!("--listen takes HOST:PORT, such as {LISTEN}, not '{text}'");
-    let port: u16 = port.parse().with_context(wrong)?;
+    let Ok(port) = port.parse::<u16>() else {
+        bail!("--listen takes HOST:PORT, such as {LISTEN}, not '{text}'")
+    };
     let host = match host {
         "" => "127.0.0.1",
         host => host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host),
