@@ -57,6 +57,29 @@ pub(crate) fn build_all(root: &Path, force_debian: bool) -> Result<()> {
     Ok(())
 }
 
+/// Builds an example with Debian's compiler where rustup's does it too, so that the way round still works on the day when
+/// it is needed. Where Debian's packages cannot be had, it says so: nothing here is wrong then.
+pub(crate) fn check_fallback(root: &Path) -> Result<()> {
+    let manifest = root.join("examples/orders/routines/Cargo.toml");
+    let built = toolchain::find(root, true).and_then(|toolchain| toolchain.build(&manifest));
+    let guests = match built {
+        Err(why) if why.downcast_ref::<debian::NoPackages>().is_some() => {
+            say(&format!("skipped: {why:#}"));
+            return Ok(());
+        }
+        built => built?,
+    };
+    for guest in &guests {
+        let core = fs::read(&guest.core).with_context(|| format!("cannot read {}", guest.core.display()))?;
+        let component = stateous_inspect::componentize(&core)?;
+        if let Err(problems) = stateous_inspect::check(&component) {
+            bail!("Debian's compiler makes of {} what is no routine: {problems:?}", guest.package);
+        }
+        say(&format!("  {} ({} KiB)", guest.package, component.len().div_ceil(1024)));
+    }
+    Ok(())
+}
+
 /// Every cargo manifest that makes guests, sorted. A workspace is named once, by its own manifest.
 pub(crate) fn manifests(root: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();

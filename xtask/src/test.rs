@@ -30,6 +30,8 @@ pub(crate) fn run_all(root: &Path, args: &Args) -> Result<()> {
     }
     step("Guests: toolchain, then every guest program and example");
     crate::guests::build_all(root, false)?;
+    step("Guests, the way round: Debian's compiler");
+    crate::guests::check_fallback(root)?;
     step("The rules build without an operating system");
     crate::guests::check_for_wasm(root, &["stateous-engine", "stateous-compiler"])?;
     step("Lints");

@@ -26,6 +26,11 @@ here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" exec "$here/bin/rustc" "$@"
 "#;
 
+/// Debian's packages could not be had here: the machine's network or apt, not our recipe.
+#[derive(Debug, thiserror::Error)]
+#[error("Debian's packages cannot be had here")]
+pub(super) struct NoPackages;
+
 /// Debian's compiler under `tools`, made if it is not there: the path of its `rustc`.
 pub(super) fn toolchain(root: &Path, tools: &Path) -> Result<PathBuf> {
     let home = tools.join("rust-wasm");
@@ -44,7 +49,7 @@ pub(super) fn toolchain(root: &Path, tools: &Path) -> Result<PathBuf> {
     // Everything happens beside its final place: what is called `rust-wasm` is complete.
     let work =
         tempfile::Builder::new().prefix("rust-wasm-").tempdir_in(tools).context("cannot make a folder")?;
-    let unpacked = download(work.path())?;
+    let unpacked = download(work.path()).context(NoPackages)?;
     let partial = work.path().join("toolchain");
     arrange(root, &unpacked, &partial)?;
     build_std(root, work.path(), &partial)?;

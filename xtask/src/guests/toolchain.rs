@@ -37,12 +37,12 @@ pub(crate) struct Guest {
 
 /// Finds a compiler for guests, or installs one.
 pub(super) fn find(root: &Path, force_debian: bool) -> Result<GuestToolchain> {
-    let target_dir = root.join("target/guest-build");
     if !force_debian && (has_target(root) || rustup_adds_target(root)) {
-        return Ok(GuestToolchain { rustc: None, target_dir });
+        return Ok(GuestToolchain { rustc: None, target_dir: root.join("target/guest-build") });
     }
     let rustc = debian::toolchain(root, &root.join("target/tools"))?;
-    Ok(GuestToolchain { rustc: Some(rustc), target_dir })
+    // A folder of its own: two compilers in one would build everything anew in turn.
+    Ok(GuestToolchain { rustc: Some(rustc), target_dir: root.join("target/guest-build-debian") })
 }
 
 impl GuestToolchain {

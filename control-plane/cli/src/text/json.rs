@@ -96,7 +96,7 @@ mod tests {
     fn objects_only() {
         assert!(object_argument("{\"a\": 1}", "CONTEXT_JSON").is_ok());
         let text = |input: &str| object_argument(input, "CONTEXT_JSON").unwrap_err().to_string();
-        insta::assert_snapshot!(text("{a"), @"CONTEXT_JSON is not valid JSON: key must be a string at column 2");
+        insta::assert_snapshot!(text("{a"), @"CONTEXT_JSON is not valid JSON: a key in double quotes was expected at column 2");
         insta::assert_snapshot!(text("[]"), @r#"CONTEXT_JSON must be a JSON object, such as '{"repo": "acme/api"}'"#);
     }
 
