@@ -181,7 +181,7 @@ impl<R: Routines> Work<R> {
                 () = self.stopping.reached(Stop::Graceful), if !told => {
                     told = true;
                     let n = attempts.len();
-                    warn!(
+                    info!(
                         routines = n,
                         "stopping: no new tasks; waiting for {n} routine(s) (signal again to stop now)"
                     );

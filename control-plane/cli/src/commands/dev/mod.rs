@@ -102,10 +102,9 @@ impl Dev {
                 ended = plane.ended() => return Ok(ended?),
                 changed = changes.next() => {
                     let changed = changed?;
-                    if changed.workflow {
-                        plane.reload().await?;
-                    }
-                    if changed.workflow || changed.routines {
+                    // A new graph may have states that a routine waits for.
+                    let reloaded = changed.workflow && plane.reload().await?;
+                    if reloaded || changed.routines {
                         self.routines(&plane, &client).await;
                     }
                 }

@@ -52,18 +52,18 @@ impl Plane {
     }
 
     /// Compiles the workflow again and serves it, if it is another one and can be: with mistakes in it, or with tokens on
-    /// their way through the old structure, the old graph goes on.
-    pub(super) async fn reload(&mut self) -> Result<(), Failed> {
+    /// their way through the old structure, the old graph goes on. Answers whether there is a new one.
+    pub(super) async fn reload(&mut self) -> Result<bool, Failed> {
         let graph = match graphs::compile(&self.file) {
             Ok(graph) => graph,
             Err(Failed::Said(why)) => {
                 say(&format!("{why:#}; the old graph goes on"));
-                return Ok(());
+                return Ok(false);
             }
             Err(other) => return Err(other),
         };
         if graph == self.graph {
-            return Ok(());
+            return Ok(false);
         }
         self.running.stop();
         self.running.wait().await?;
@@ -73,13 +73,14 @@ impl Plane {
                 self.workflow = Graph::parse(&graph)?.name().to_owned();
                 self.graph = graph;
                 say(&format!("{}: the new graph is in force", self.workflow));
+                Ok(true)
             }
             Err(why) => {
                 self.running = run(&self.graph, &self.database, &self.listener).await?;
                 say(&format!("{:#}; the old graph goes on", hint(why, &self.file)));
+                Ok(false)
             }
         }
-        Ok(())
     }
 
     /// Stops it.

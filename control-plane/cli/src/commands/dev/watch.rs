@@ -19,6 +19,8 @@ pub(super) struct Changed {
 
 /// Watches a folder until it is dropped.
 pub(super) struct Changes {
+    /// The watched folder; a person may have called a folder above it `target` or `build`.
+    folder: PathBuf,
     events: mpsc::UnboundedReceiver<PathBuf>,
     _watcher: RecommendedWatcher,
 }
@@ -38,12 +40,13 @@ impl Changes {
         })
         .context("cannot watch files on this machine")?;
         let cannot = || format!("cannot watch {}", folder.display());
+        let folder = &folder.canonicalize().with_context(cannot)?;
         watcher.watch(folder, RecursiveMode::NonRecursive).with_context(cannot)?;
         let routines = folder.join("routines");
         if routines.is_dir() {
             watcher.watch(&routines, RecursiveMode::Recursive).with_context(cannot)?;
         }
-        Ok(Self { events, _watcher: watcher })
+        Ok(Self { folder: folder.clone(), events, _watcher: watcher })
     }
 
     /// Waits for something to change, and for the changes to settle.
@@ -51,14 +54,21 @@ impl Changes {
         loop {
             let first = self.events.recv().await.context("nobody watches the files any more")?;
             let mut changed = Changed::default();
-            changed.add(&first);
+            changed.add(self.inside(&first));
             while let Ok(Some(path)) = tokio::time::timeout(SETTLE, self.events.recv()).await {
-                changed.add(&path);
+                changed.add(self.inside(&path));
             }
             if changed != Changed::default() {
                 return Ok(changed);
             }
         }
+    }
+}
+
+impl Changes {
+    /// A path as seen from the folder.
+    fn inside<'p>(&self, path: &'p Path) -> &'p Path {
+        path.strip_prefix(&self.folder).unwrap_or(path)
     }
 }
 
@@ -88,11 +98,11 @@ mod tests {
             changed.add(Path::new(path));
             (changed.workflow, changed.routines)
         };
-        assert_eq!(seen("orders/workflow.toml"), (true, false));
-        assert_eq!(seen("orders/routines/draft/src/lib.rs"), (false, true));
-        assert_eq!(seen("orders/routines/draft/Cargo.toml"), (false, true));
-        assert_eq!(seen("orders/routines/target/debug/build.rs"), (false, false));
-        assert_eq!(seen("orders/routines/Cargo.lock"), (false, false));
-        assert_eq!(seen("orders/README.md"), (false, false));
+        assert_eq!(seen("workflow.toml"), (true, false));
+        assert_eq!(seen("routines/draft/src/lib.rs"), (false, true));
+        assert_eq!(seen("routines/draft/Cargo.toml"), (false, true));
+        assert_eq!(seen("routines/target/debug/build.rs"), (false, false));
+        assert_eq!(seen("routines/Cargo.lock"), (false, false));
+        assert_eq!(seen("README.md"), (false, false));
     }
 }
