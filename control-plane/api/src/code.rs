@@ -89,6 +89,7 @@ impl From<refusal::Code> for Code {
             refusal::Code::InvalidBody => Self::InvalidBody,
             refusal::Code::EventNotAllowed => Self::EventNotAllowed,
             refusal::Code::TokenNotActive => Self::TokenNotActive,
+            refusal::Code::ChildToken => Self::ChildToken,
             refusal::Code::TaskNotHeld => Self::TaskNotHeld,
             refusal::Code::AttemptOver => Self::AttemptOver,
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::{Entry, EventRecord, MemoryCell, Task, Timer, Token};
+use crate::model::{Entry, EventRecord, Held, MemoryCell, Task, Timer, Token};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 
@@ -31,8 +31,19 @@ pub enum Change {
     UpdateTask(Task),
     /// A new timer.
     InsertTimer(Timer),
+    /// A timer is due at another time.
+    UpdateTimer(Timer),
     /// A timer fired or was cancelled.
     DeleteTimer(u64),
+    /// A paused token holds an event.
+    InsertHeld(Held),
+    /// A held event was applied or dropped.
+    DeleteHeld {
+        /// The top token of the family that held it.
+        top: String,
+        /// Its place among what the family holds.
+        arrival: u64,
+    },
     /// A memory cell is written.
     PutMemory {
         /// The token.

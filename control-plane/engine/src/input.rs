@@ -27,6 +27,21 @@ pub enum Input {
         /// With a key, a second delivery is answered as a duplicate and changes nothing.
         key: Option<String>,
     },
+    /// Somebody stops a token for a while. Only an active one.
+    PauseToken {
+        /// The token.
+        token: String,
+    },
+    /// Somebody lets a paused token move again.
+    ResumeToken {
+        /// The token.
+        token: String,
+    },
+    /// Somebody ends a token for good. Only an active or paused one.
+    CancelToken {
+        /// The token.
+        token: String,
+    },
     /// A supervisor takes one queued task, which the store found for it.
     ClaimTask {
         /// The task.

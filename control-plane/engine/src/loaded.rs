@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::input::Input;
-use crate::model::{MemoryCell, Task, Timer, Token};
+use crate::model::{Held, MemoryCell, Task, Timer, Token};
 
 /// What to load for an input. Each field names one lookup; the store makes no other.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,6 +18,10 @@ pub struct Wanted {
     pub context: bool,
     /// Load the token's open tasks and pending timers: needed by whatever may move the token.
     pub open: bool,
+    /// Tell the top token of the family; and when the token is paused, the place of the next event that the family holds.
+    pub family: bool,
+    /// Load what the family of a paused token holds: needed by whatever settles it.
+    pub held: bool,
     /// Tell whether another token has the wanted id when case is ignored.
     pub folded: bool,
     /// Tell whether the token's ledger has this idempotency key.
@@ -41,7 +45,19 @@ impl Wanted {
                 token: Some(token.clone()),
                 context: true,
                 open: true,
+                family: true,
                 key: key.clone(),
+                ..Self::default()
+            },
+            Input::PauseToken { token } => {
+                Self { token: Some(token.clone()), context: true, family: true, ..Self::default() }
+            }
+            Input::ResumeToken { token } | Input::CancelToken { token } => Self {
+                token: Some(token.clone()),
+                context: true,
+                open: true,
+                family: true,
+                held: true,
                 ..Self::default()
             },
             Input::ClaimTask { task, .. } | Input::RepeatClaim { task, .. } => {
@@ -51,7 +67,7 @@ impl Wanted {
                 of_task(*task)
             }
             Input::ReportTask { task, .. } | Input::ExpireLease { task } => {
-                Self { context: true, open: true, ..of_task(*task) }
+                Self { context: true, open: true, family: true, ..of_task(*task) }
             }
             Input::SetMemory { task, key, .. } => Self { memory_key: Some(key.clone()), ..of_task(*task) },
             Input::FireTimer { timer } => {
@@ -83,6 +99,12 @@ pub struct Loaded {
     pub task: Option<Task>,
     /// The timer that was asked for.
     pub timer: Option<Timer>,
+    /// The top token of the family, which is the token itself unless it is a child; `None` unless it was wanted.
+    pub top: Option<String>,
+    /// The place of the next event that the family holds; 0 when the token is not paused.
+    pub next_arrival: u64,
+    /// What the family of a paused token holds, in the order of arrival.
+    pub held: Vec<Held>,
     /// An existing id that equals the wanted one when ASCII case is ignored, but is not it.
     pub folded: Option<String>,
     /// The idempotency key is in the token's ledger.

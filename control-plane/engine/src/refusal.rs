@@ -23,6 +23,8 @@ pub enum Code {
     EventNotAllowed,
     /// The token has ended, or is not in the status that the act needs.
     TokenNotActive,
+    /// The act is for a top token, and this one is a child.
+    ChildToken,
     /// The caller does not hold the task.
     TaskNotHeld,
     /// The attempt that the caller speaks of is over.
@@ -43,6 +45,7 @@ impl Code {
             Self::InvalidBody => "invalid_body",
             Self::EventNotAllowed => "event_not_allowed",
             Self::TokenNotActive => "token_not_active",
+            Self::ChildToken => "child_token",
             Self::TaskNotHeld => "task_not_held",
             Self::AttemptOver => "attempt_over",
         }

@@ -6,7 +6,7 @@
 
 use rusqlite::{Connection, params};
 use stateous_engine::change::Change;
-use stateous_engine::model::{Entry, MemoryCell, Task, Timer, Token};
+use stateous_engine::model::{Entry, Held, MemoryCell, Task, Timer, Token};
 use stateous_store::{Failure, FailureKind, codec};
 
 use crate::failure::Broken;
@@ -22,7 +22,10 @@ pub(crate) fn apply(conn: &Connection, change: &Change) -> Result<(), Broken> {
         Change::InsertTask(task) => insert_task(conn, task),
         Change::UpdateTask(task) => update_task(conn, task),
         Change::InsertTimer(timer) => insert_timer(conn, timer),
+        Change::UpdateTimer(timer) => update_timer(conn, timer),
         Change::DeleteTimer(id) => delete_timer(conn, *id),
+        Change::InsertHeld(held) => insert_held(conn, held),
+        Change::DeleteHeld { top, arrival } => delete_held(conn, top, *arrival),
         Change::PutMemory { token, state, cell } => put_memory(conn, token, state, cell),
         Change::DeleteMemory { token, state, key } => delete_memory(conn, token, state, key),
         Change::DeleteAllMemory { token } => delete_all_memory(conn, token),
@@ -39,6 +42,9 @@ pub(crate) fn doing(change: &Change) -> String {
         Change::InsertTask(task) => format!("insert task {}", task.id),
         Change::UpdateTask(task) => format!("update task {}", task.id),
         Change::InsertTimer(timer) => format!("insert timer {}", timer.id),
+        Change::UpdateTimer(timer) => format!("update timer {}", timer.id),
+        Change::InsertHeld(held) => format!("hold event {} of token {}", held.arrival, held.token),
+        Change::DeleteHeld { top, arrival } => format!("delete held event {arrival} of token {top}"),
         Change::DeleteTimer(id) => format!("delete timer {id}"),
         Change::PutMemory { token, .. } | Change::DeleteMemory { token, .. } => {
             format!("change the memory of token {token}")
@@ -50,8 +56,8 @@ pub(crate) fn doing(change: &Change) -> String {
 
 fn insert_token(conn: &Connection, token: &Token, context: &str) -> Result<(), Broken> {
     const SQL: &str = "INSERT INTO tokens (id, folded, workflow, structure, state, status, visit, started_at, \
-        entered_at, parent, seq, visits, counts, entered_by_event, entered_by_payload) \
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+        entered_at, parent, seq, visits, counts, entered_by_event, entered_by_payload, paused_at) \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
     run(
         conn,
         SQL,
@@ -71,6 +77,7 @@ fn insert_token(conn: &Connection, token: &Token, context: &str) -> Result<(), B
             codec::write_counts(&token.counts),
             token.entered_by.name,
             token.entered_by.payload.as_ref().map(codec::write_object),
+            token.paused_at.map(|at| at.0),
         ],
     )?;
     run(conn, "INSERT INTO contexts (token, context) VALUES (?1, ?2)", params![token.id, context])?;
@@ -80,10 +87,10 @@ fn insert_token(conn: &Connection, token: &Token, context: &str) -> Result<(), B
 /// A token keeps its workflow, structure, start and parent.
 fn update_token(conn: &Connection, token: &Token) -> Result<(), Broken> {
     const COUNTERS: &str = "UPDATE tokens SET seq = ?5, state = ?6, visit = ?7, visits = ?8, counts = ?9, \
-        entered_by_event = ?10, entered_by_payload = ?11 \
+        entered_by_event = ?10, entered_by_payload = ?11, paused_at = ?12 \
         WHERE folded = ?1 AND id = ?2 AND status = ?3 AND entered_at = ?4";
     const ALL: &str = "UPDATE tokens SET status = ?3, entered_at = ?4, seq = ?5, state = ?6, visit = ?7, \
-        visits = ?8, counts = ?9, entered_by_event = ?10, entered_by_payload = ?11 \
+        visits = ?8, counts = ?9, entered_by_event = ?10, entered_by_payload = ?11, paused_at = ?12 \
         WHERE folded = ?1 AND id = ?2";
     let folded = token.id.to_ascii_lowercase();
     let visits = codec::write_counts(&token.visits);
@@ -101,6 +108,7 @@ fn update_token(conn: &Connection, token: &Token) -> Result<(), Broken> {
         counts,
         token.entered_by.name,
         payload,
+        token.paused_at.map(|at| at.0),
     ];
     if run(conn, COUNTERS, values)? == 1 {
         return Ok(());
@@ -179,8 +187,40 @@ fn insert_timer(conn: &Connection, timer: &Timer) -> Result<(), Broken> {
     Ok(())
 }
 
+/// A timer keeps all but the time at which it is due.
+fn update_timer(conn: &Connection, timer: &Timer) -> Result<(), Broken> {
+    one(run(conn, "UPDATE timers SET due_at = ?2 WHERE id = ?1", params![timer.id, timer.due_at.0])?)
+}
+
 fn delete_timer(conn: &Connection, id: u64) -> Result<(), Broken> {
     one(run(conn, "DELETE FROM timers WHERE id = ?1", [id])?)
+}
+
+fn insert_held(conn: &Connection, held: &Held) -> Result<(), Broken> {
+    const SQL: &str = "INSERT INTO held (top, arrival, token, event, payload, origin_task, origin_state, origin_visit, \
+        context, schedules) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    let origin = held.origin.as_ref();
+    run(
+        conn,
+        SQL,
+        params![
+            held.top,
+            held.arrival,
+            held.token,
+            held.event,
+            held.payload.as_ref().map(codec::write_object),
+            origin.map(|o| o.task),
+            origin.map(|o| &o.state),
+            origin.map(|o| o.visit),
+            codec::write_object(&held.context),
+            codec::write_schedules(&held.schedules),
+        ],
+    )?;
+    Ok(())
+}
+
+fn delete_held(conn: &Connection, top: &str, arrival: u64) -> Result<(), Broken> {
+    one(run(conn, "DELETE FROM held WHERE top = ?1 AND arrival = ?2", params![top, arrival])?)
 }
 
 fn put_memory(conn: &Connection, token: &str, state: &str, cell: &MemoryCell) -> Result<(), Broken> {

@@ -11,7 +11,7 @@ use stateous_engine::change::Change;
 use stateous_engine::json::Object;
 use stateous_engine::loaded::Wanted;
 use stateous_engine::model::{
-    Entry, EventRecord, Kind, MemoryCell, Status, Task, TaskStatus, Timer, TimerKind, Token,
+    Entry, EventRecord, Held, Kind, MemoryCell, Status, Task, TaskStatus, Timer, TimerKind, Token,
 };
 use stateous_store::{QueuedFilter, Store, TokenFilter};
 use tempfile::TempDir;
@@ -31,6 +31,7 @@ fn token(id: String, status: Status, at: i64) -> Token {
         visit: 1,
         started_at: NOW,
         entered_at: NOW.plus_ms(at),
+        paused_at: None,
         parent: (at % 2 == 0).then(|| "parent".into()),
         seq: 1,
         visits: [("draft".into(), 1)].into(),
@@ -76,6 +77,19 @@ fn entry(token: &str, seq: u64) -> Change {
     Change::Append(Entry { token: token.into(), seq, at: NOW, kind: Kind::Paused, data: Object::new(), key })
 }
 
+fn held(token: &str) -> Held {
+    Held {
+        top: token.into(),
+        arrival: 1,
+        token: token.into(),
+        event: "go".into(),
+        payload: None,
+        origin: None,
+        context: Object::new(),
+        schedules: Vec::new(),
+    }
+}
+
 fn put(key: &str) -> Change {
     let cell = MemoryCell { key: key.into(), value: "1".into() };
     Change::PutMemory { token: "T-1".into(), state: "draft".into(), cell }
@@ -98,6 +112,7 @@ fn filled(size: u64) -> (TempDir, SqliteStore) {
                 Change::InsertTimer(timer(number, &id)),
                 entry("T-1", number),
                 put(&format!("k-{number}")),
+                Change::InsertHeld(held(&id)),
             ])
             .unwrap();
     }
@@ -134,7 +149,11 @@ fn no_verb_grows_with_the_database() {
     let load = |what: &str, wanted: Wanted| check(what, &|conn| load::load(conn, &wanted).map(drop));
     let token_9 = || Wanted { token: Some("T-9".into()), open: true, context: true, ..Wanted::default() };
     load("a start", Wanted { token: Some("new".into()), folded: true, ..token_9() });
-    load("a fired event", Wanted { key: Some("k-9".into()), ..token_9() });
+    load("a fired event", Wanted { key: Some("k-9".into()), family: true, ..token_9() });
+    // Every fifth token is paused.
+    let token_6 = || Wanted { token: Some("T-6".into()), family: true, ..token_9() };
+    load("an event to be held", token_6());
+    load("a resume", Wanted { held: true, ..token_6() });
     load("a report", Wanted { task: Some(9), token: None, ..token_9() });
     load("a timer", Wanted { timer: Some(9), token: None, ..token_9() });
     load("a memory write", Wanted { task: Some(1), memory_key: Some("k-9".into()), ..Wanted::default() });
@@ -155,7 +174,10 @@ fn no_verb_grows_with_the_database() {
         Change::UpdateTask(task(9, "T-9", TaskStatus::Done)),
         Change::InsertTask(task(100_000, "T-9", TaskStatus::Queued)),
         Change::InsertTimer(timer(100_000, "T-9")),
+        Change::UpdateTimer(timer(9, "T-9")),
         Change::DeleteTimer(9),
+        Change::InsertHeld(Held { arrival: 2, ..held("T-6") }),
+        Change::DeleteHeld { top: "T-6".into(), arrival: 1 },
         Change::PutContext { token: "T-9".into(), context: "{}".into() },
         put("k-9"),
         entry("T-1", 100_000),

@@ -3,10 +3,10 @@
 use rusqlite::{Connection, params};
 use stateous_engine::limits;
 use stateous_engine::loaded::{Loaded, Member, Wanted};
-use stateous_engine::model::{Task, Timer, Token};
+use stateous_engine::model::{Held, Status, Task, Timer, Token};
 
 use crate::failure::Broken;
-use crate::rows::{self, CELL, TASK, TIMER, TOKEN};
+use crate::rows::{self, CELL, HELD, TASK, TIMER, TOKEN};
 use crate::sql;
 
 /// What SQLite holds for `wanted`; the ids of the next task and timer are the writer's to add.
@@ -29,6 +29,16 @@ pub(crate) fn load(conn: &Connection, wanted: &Wanted) -> Result<Loaded, Broken>
             Some(token) if token.id == id => loaded.member = Some(member(conn, token, wanted)?),
             Some(other) if wanted.folded => loaded.folded = Some(other.id),
             _ => {}
+        }
+        if let Some(token) = loaded.member.as_ref().map(|member| &member.token)
+            && (wanted.family || wanted.held)
+        {
+            let top = top(conn, token)?;
+            if token.status == Status::Paused {
+                loaded.next_arrival = if wanted.family { next_arrival(conn, &top)? } else { 0 };
+                loaded.held = if wanted.held { held(conn, &top)? } else { Vec::new() };
+            }
+            loaded.top = Some(top);
         }
         if let Some(key) = &wanted.key {
             loaded.key_used = key_used(conn, &id, key)?;
@@ -83,6 +93,29 @@ fn timer(conn: &Connection, id: u64) -> Result<Option<Timer>, Broken> {
         return Ok(None);
     }
     sql::first(conn, &format!("SELECT {TIMER} FROM timers WHERE id = ?1"), [id], rows::timer)
+}
+
+/// The top token of a token's family. The id of a child is longer than its parent's, so a family that were deeper than an
+/// id is long would be a damaged one.
+fn top(conn: &Connection, token: &Token) -> Result<String, Broken> {
+    const SQL: &str = "SELECT id, parent FROM tokens WHERE folded = ?1";
+    let (mut top, mut parent) = (token.id.clone(), token.parent.clone());
+    for _ in 0..limits::TOKEN_ID {
+        let Some(above) = parent else { break };
+        let row = sql::first(conn, SQL, [above.to_ascii_lowercase()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let Some(row) = row else { break };
+        (top, parent) = row;
+    }
+    Ok(top)
+}
+
+fn next_arrival(conn: &Connection, top: &str) -> Result<u64, Broken> {
+    const SQL: &str = "SELECT 1 + coalesce(max(arrival), 0) FROM held WHERE top = ?1";
+    Ok(sql::first(conn, SQL, [top], |row| Ok(row.get(0)?))?.unwrap_or(1))
+}
+
+fn held(conn: &Connection, top: &str) -> Result<Vec<Held>, Broken> {
+    sql::all(conn, &format!("SELECT {HELD} FROM held WHERE top = ?1 ORDER BY arrival"), [top], rows::held)
 }
 
 fn key_used(conn: &Connection, token: &str, key: &str) -> Result<bool, Broken> {

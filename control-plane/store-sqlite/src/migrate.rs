@@ -18,8 +18,10 @@ struct Migration {
 }
 
 /// Every step; the first has number 1.
-const MIGRATIONS: &[Migration] =
-    &[Migration { name: "tables", sql: include_str!("../migrations/0001_tables.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { name: "tables", sql: include_str!("../migrations/0001_tables.sql") },
+    Migration { name: "held", sql: include_str!("../migrations/0002_held.sql") },
+];
 
 /// What an SQLite header says of a file that is ours: "Stus".
 pub(crate) const APPLICATION_ID: i64 = 0x5374_7573;
@@ -128,4 +130,40 @@ pub(crate) fn newer(file: &str, version: i64) -> Failure {
          stateous; install that one or newer"
     );
     Failure::new(FailureKind::Unusable, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use stateous_engine::loaded::Wanted;
+    use stateous_store::Store as _;
+
+    use super::*;
+    use crate::Options;
+
+    #[test]
+    fn a_database_of_every_older_schema_opens_with_its_rows() {
+        const ROWS: &str = "INSERT INTO tokens (id, folded, workflow, structure, state, status, visit, started_at, \
+            entered_at, seq, visits, counts, entered_by_event) \
+            VALUES ('T', 't', 'w', 'x', 's', 'active', 1, 1, 1, 0, '{}', '{}', 'e'); \
+            INSERT INTO contexts VALUES ('T', '{}')";
+        let now = Timestamp(1_000_000);
+        for version in 1..=VERSION {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("old.db");
+            let mut conn = Connection::open(&path).unwrap();
+            for (number, migration) in (1..=version).zip(MIGRATIONS) {
+                step(&mut conn, number, migration, now).unwrap();
+            }
+            conn.execute_batch(ROWS).unwrap();
+            drop(conn);
+
+            let store = crate::open(&path, &Options { host: "test".to_owned(), now }).unwrap();
+            let mut writer = store.writer().unwrap();
+            writer.begin().unwrap();
+            let wanted =
+                Wanted { token: Some("T".to_owned()), context: true, held: true, ..Wanted::default() };
+            let member = writer.load(&wanted).unwrap().member.unwrap();
+            assert_eq!((member.token.id.as_str(), member.token.paused_at), ("T", None), "schema {version}");
+        }
+    }
 }

@@ -4,16 +4,16 @@
 
 use rusqlite::Row;
 use stateous_engine::Timestamp;
-use stateous_engine::model::{Entry, EventRecord, MemoryCell, Task, Timer, Token};
+use stateous_engine::model::{Entry, EventRecord, Held, MemoryCell, Origin, Task, Timer, Token};
 use stateous_store::{Assignment, ControlRow, Upload, codec};
 
 use crate::failure::Broken;
 
 /// Columns of a token; the table is called `t` where they are read.
 pub(crate) const TOKEN: &str = "t.id, t.workflow, t.structure, t.state, t.status, t.visit, t.started_at, \
-    t.entered_at, t.parent, t.seq, t.visits, t.counts, t.entered_by_event, t.entered_by_payload";
+    t.entered_at, t.parent, t.seq, t.visits, t.counts, t.entered_by_event, t.entered_by_payload, t.paused_at";
 /// How many columns a token has: what is read besides it comes after.
-pub(crate) const TOKEN_WIDTH: usize = 14;
+pub(crate) const TOKEN_WIDTH: usize = 15;
 
 pub(crate) fn token(row: &Row<'_>) -> Result<Token, Broken> {
     Ok(Token {
@@ -33,6 +33,7 @@ pub(crate) fn token(row: &Row<'_>) -> Result<Token, Broken> {
             name: row.get(12)?,
             payload: object(row, 13, "tokens.entered_by_payload")?,
         },
+        paused_at: row.get::<_, Option<i64>>(14)?.map(Timestamp),
     })
 }
 
@@ -71,6 +72,25 @@ pub(crate) fn timer(row: &Row<'_>) -> Result<Timer, Broken> {
         set_at: time(row, 6)?,
         due_at: time(row, 7)?,
         kind: codec::read_timer_kind(&row.get::<_, String>(8)?)?,
+    })
+}
+
+/// Columns of a held event.
+pub(crate) const HELD: &str = "top, arrival, token, event, payload, origin_task, origin_state, origin_visit, context, \
+    schedules";
+
+pub(crate) fn held(row: &Row<'_>) -> Result<Held, Broken> {
+    let task: Option<u64> = row.get(5)?;
+    let origin = task.map(|task| Ok::<_, Broken>(Origin { task, state: row.get(6)?, visit: row.get(7)? }));
+    Ok(Held {
+        top: row.get(0)?,
+        arrival: row.get(1)?,
+        token: row.get(2)?,
+        event: row.get(3)?,
+        payload: object(row, 4, "held.payload")?,
+        origin: origin.transpose()?,
+        context: codec::read_object("held.context", &row.get::<_, String>(8)?)?,
+        schedules: codec::read_schedules(&row.get::<_, String>(9)?)?,
     })
 }
 

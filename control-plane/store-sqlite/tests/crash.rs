@@ -126,6 +126,7 @@ fn change(number: u64) -> Vec<Change> {
         visit: 1,
         started_at: NOW,
         entered_at: NOW,
+        paused_at: None,
         parent: None,
         seq: 3,
         visits: [(state.clone(), 1)].into(),

@@ -80,6 +80,7 @@ fn start(writer: &mut dyn Writer, number: u64) {
         visit: 1,
         started_at: NOW,
         entered_at: NOW,
+        paused_at: None,
         parent: None,
         seq: 5,
         visits: [("draft".to_owned(), 1)].into(),

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use stateous_engine::json::{Object, parse_stored};
+use stateous_engine::input::Schedule;
+use stateous_engine::json::{Json, Object, parse_stored};
 use stateous_engine::model::{Kind, Status, TaskStatus, TimerKind};
 
 use crate::failure::{Failure, FailureKind};
@@ -53,6 +54,38 @@ pub fn write_object(object: &Object) -> String {
 pub fn read_object(column: &'static str, text: &str) -> Result<Object, Failure> {
     // Not serde_json's reader: it takes `{"$serde_json::private::Number": "1"}`, which anybody may send, for a number.
     parse_stored(text).map_err(|e| damaged(column, "a JSON object", e))
+}
+
+/// The stored form of the timers of a held outcome: as a report says them.
+#[must_use]
+pub fn write_schedules(schedules: &[Schedule]) -> String {
+    text(&schedules.iter().map(Schedule::to_json).collect::<Vec<_>>())
+}
+
+/// The timers of a held outcome.
+///
+/// # Errors
+/// When the text is not a list of timers as a report says them.
+pub fn read_schedules(text: &str) -> Result<Vec<Schedule>, Failure> {
+    const COLUMN: &str = "held.schedules";
+    // Our own reader takes objects only.
+    let wrapped = read_object(COLUMN, &format!(r#"{{"schedules":{text}}}"#))?;
+    let odd = || {
+        let message = message(COLUMN, format_args!("does not hold a list of timers"));
+        Failure::new(FailureKind::Statement, message)
+    };
+    let items = wrapped.get("schedules").and_then(Json::as_array).ok_or_else(odd)?;
+    items.iter().map(|item| read_schedule(item).ok_or_else(odd)).collect()
+}
+
+fn read_schedule(item: &Json) -> Option<Schedule> {
+    let fields = item.as_object()?;
+    let text = |name: &str| fields.get(name)?.as_str().map(str::to_owned);
+    let payload = match fields.get("payload") {
+        None => None,
+        Some(payload) => Some(payload.as_object()?.clone()),
+    };
+    Some(Schedule { event: text("event")?, payload, after: text("after")? })
 }
 
 /// The stored form of how often each state was entered or each event accepted.
@@ -190,6 +223,20 @@ mod tests {
     }
 
     #[test]
+    fn schedules_come_back() {
+        let payload = Some(object(r#"{"n":1.50}"#));
+        let plain = Schedule { event: "nudge".to_owned(), payload: None, after: "10m".to_owned() };
+        let schedules = vec![plain.clone(), Schedule { payload, ..plain }];
+        let text = write_schedules(&schedules);
+        assert_eq!(
+            text,
+            r#"[{"event":"nudge","after":"10m"},{"event":"nudge","payload":{"n":1.50},"after":"10m"}]"#
+        );
+        assert_eq!(read_schedules(&text).unwrap(), schedules);
+        assert_eq!(read_schedules("[]").unwrap(), []);
+    }
+
+    #[test]
     fn what_is_not_known_is_refused_and_named() {
         let check = |failure: Failure, says: &str| {
             assert_eq!(failure.kind, FailureKind::Statement);
@@ -199,6 +246,9 @@ mod tests {
         check(read_entry("note", "[]").unwrap_err(), "ledger.data does not hold a JSON object");
         check(read_entry("note", r#"{"task":1"#).unwrap_err(), "ledger.data");
         check(read_object("timers.payload", "null").unwrap_err(), "timers.payload");
+        for odd in ["{}", "[1]", "[", r#"[{"event":"a"}]"#, r#"[{"event":"a","after":"1s","payload":1}]"#] {
+            check(read_schedules(odd).unwrap_err(), "held.schedules does not hold");
+        }
         check(read_counts("tokens.counts", r#"{"a":-1}"#).unwrap_err(), "tokens.counts does not hold");
         check(read_counts("tokens.counts", r#"{"a":1.5}"#).unwrap_err(), "whole numbers");
         check(read_limits(r#"{"gpu":1}"#).unwrap_err(), "assignments.limits");

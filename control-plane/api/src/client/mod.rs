@@ -200,6 +200,30 @@ impl Client {
         Ok(Fired { duplicate: false, token: self.read(&answer)? })
     }
 
+    /// Pauses an active token: it stands still, and what arrives for it is held.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn pause(&self, token: &str) -> Result<Token, ClientError> {
+        self.steer(token, "pause").await
+    }
+
+    /// Resumes a paused token. What it held applies, or is dropped, before this answers.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn resume(&self, token: &str) -> Result<Token, ClientError> {
+        self.steer(token, "resume").await
+    }
+
+    /// Ends an active or paused token for good.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn cancel(&self, token: &str) -> Result<Token, ClientError> {
+        self.steer(token, "cancel").await
+    }
+
     /// Claims tasks. Waits as long as the claim asks the server to, and its timeout more.
     ///
     /// # Errors
@@ -317,6 +341,11 @@ impl Client {
         let mut request = self.request(Method::GET, &["routines", digest])?;
         *request.timeout_mut() = Some(TRANSFER);
         Ok(self.send(request, COMPONENT_BYTES_MAX).await?.body)
+    }
+
+    async fn steer(&self, token: &str, act: &str) -> Result<Token, ClientError> {
+        let request = self.request(Method::POST, &["tokens", token, act])?;
+        self.read(&self.send(request, ANSWER).await?)
     }
 
     async fn get<T: serde::de::DeserializeOwned>(&self, parts: &[&str]) -> Result<T, ClientError> {

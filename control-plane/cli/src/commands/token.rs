@@ -1,4 +1,5 @@
-//! `stateous token`: start, fire and show tokens over the HTTP API. The output is the original's, line for line.
+//! `stateous token`: start, fire, show, pause, resume and cancel tokens over the HTTP API. The output is the original's, line
+//! for line.
 
 use std::path::PathBuf;
 
@@ -18,7 +19,7 @@ use crate::text::{Out, entry_line, object_argument, token_line};
 /// The most children that `show` lists: the API's largest listing.
 const CHILDREN: u32 = 1000;
 
-/// Act on tokens: start, fire, show.
+/// Act on tokens: start, fire, show, pause, resume, cancel.
 #[derive(Parser)]
 #[command(name = "stateous token")]
 pub(crate) struct Args {
@@ -69,6 +70,24 @@ enum Act {
         #[arg(long)]
         all: bool,
     },
+    /// Pause a token: it stands still, and what arrives for it is held.
+    Pause {
+        /// The token's id, e.g. TICKET-1.
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Resume a paused token: what it held applies in the order of arrival.
+    Resume {
+        /// The token's id, e.g. TICKET-1.
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Cancel a token: it ends for good.
+    Cancel {
+        /// The token's id, e.g. TICKET-1.
+        #[arg(value_name = "ID")]
+        id: String,
+    },
 }
 
 /// Runs the command.
@@ -86,6 +105,9 @@ pub(crate) fn run(args: Args) -> Result<(), Failed> {
         }
         Some(Act::Show { id: None, .. }) => remote.run(list),
         Some(Act::Show { id: Some(id), all }) => remote.run(|client| show(client, id, all)),
+        Some(Act::Pause { id }) => remote.run(|client| async move { told(&client.pause(&id).await?) }),
+        Some(Act::Resume { id }) => remote.run(|client| async move { told(&client.resume(&id).await?) }),
+        Some(Act::Cancel { id }) => remote.run(|client| async move { told(&client.cancel(&id).await?) }),
     }
 }
 
@@ -145,6 +167,10 @@ async fn show(client: Client, id: String, all: bool) -> Result<(), Failed> {
         out.line(&entry_line(entry.seq, &entry.at, &entry.kind, &data, &zone))?;
     }
     Ok(())
+}
+
+fn told(token: &Token) -> Result<(), Failed> {
+    Out::new().line(&line(token))
 }
 
 fn line(token: &Token) -> String {

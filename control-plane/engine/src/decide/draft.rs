@@ -9,7 +9,7 @@ use crate::change::{Answer, Change, Decision, TokenView};
 use crate::graph::Workflow;
 use crate::json::{Object, parse_stored};
 use crate::loaded::{Loaded, Member};
-use crate::model::{Entry, Kind, Task, TaskStatus, Timer, TimerKind, Token};
+use crate::model::{Entry, Held, Kind, Task, TaskStatus, Timer, TimerKind, Token};
 use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
 
@@ -24,6 +24,10 @@ pub(super) struct Draft<'a> {
     tasks: Vec<Task>,
     /// Pending timers.
     timers: Vec<Timer>,
+    /// The top token of the family.
+    top: Option<String>,
+    /// The place of the next event that the family holds.
+    next_arrival: u64,
     next_task: u64,
     next_timer: u64,
     changes: Vec<Change>,
@@ -60,6 +64,8 @@ impl<'a> Draft<'a> {
             context: Arc::clone(&member.context),
             tasks: member.tasks.clone(),
             timers: member.timers.clone(),
+            top: loaded.top.clone(),
+            next_arrival: loaded.next_arrival,
             next_task: loaded.next_task,
             next_timer: loaded.next_timer,
             changes: Vec::new(),
@@ -85,6 +91,8 @@ impl<'a> Draft<'a> {
             context: text(context),
             tasks: Vec::new(),
             timers: Vec::new(),
+            top: None,
+            next_arrival: 0,
             next_task: loaded.next_task,
             next_timer: loaded.next_timer,
             changes: Vec::new(),
@@ -193,6 +201,35 @@ impl<'a> Draft<'a> {
         let (gone, kept) = std::mem::take(&mut self.timers).into_iter().partition::<Vec<_>, _>(which);
         self.timers = kept;
         self.changes.extend(gone.into_iter().map(|timer| Change::DeleteTimer(timer.id)));
+    }
+
+    /// Gives every pending timer the time back for which it stood still: since `paused_at`, or since it was set.
+    pub(super) fn shift_timers(&mut self, paused_at: Timestamp) {
+        for timer in &mut self.timers {
+            timer.due_at = timer.due_at.plus_ms(self.now.ms_since(paused_at.max(timer.set_at)));
+            self.changes.push(Change::UpdateTimer(timer.clone()));
+        }
+    }
+
+    /// The top token of the family.
+    pub(super) fn top(&self) -> &str {
+        self.top.as_deref().unwrap_or(&self.token.id)
+    }
+
+    /// The place of the next event that the family holds.
+    pub(super) const fn next_arrival(&self) -> u64 {
+        self.next_arrival
+    }
+
+    /// Keeps an event until the token is resumed or cancelled.
+    pub(super) fn hold(&mut self, held: Held) {
+        self.next_arrival = held.arrival + 1;
+        self.changes.push(Change::InsertHeld(held));
+    }
+
+    /// Forgets a held event, which is about to be applied or dropped.
+    pub(super) fn settle(&mut self, held: &Held) {
+        self.changes.push(Change::DeleteHeld { top: held.top.clone(), arrival: held.arrival });
     }
 
     /// When the timeout of the state fires, if it has one.

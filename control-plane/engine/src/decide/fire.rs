@@ -5,7 +5,7 @@ use serde_json::json;
 use super::draft::Draft;
 use super::moves;
 use super::words::quote;
-use super::{Rules, answer, refuse};
+use super::{Rules, answer, deferred, refuse};
 use crate::change::{Answer, Decision, TokenView};
 use crate::graph::is_own_event;
 use crate::json::Object;
@@ -15,7 +15,7 @@ use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
 
 /// An event from a person, a program or a webhook. A key that was used answers as a duplicate, whatever else is in the
-/// request; a refused event is recorded and does not use up its key.
+/// request; a refused event is recorded and does not use up its key. A paused token holds the event, which uses it up.
 pub(super) fn fire(
     rules: &Rules,
     loaded: &Loaded,
@@ -37,7 +37,7 @@ pub(super) fn fire(
         Err(refusal) => return Decision { changes: Vec::new(), result: Err(refusal) },
     };
     let status = draft.token.status;
-    if status != Status::Active {
+    if status.is_ended() {
         let reason = format!("token {} is {}; it takes no events", quote(id), status.as_str());
         return reject(draft, event, reason, Code::TokenNotActive);
     }
@@ -52,6 +52,10 @@ pub(super) fn fire(
     let errors = draft.workflow.payload_errors(event, payload);
     if !errors.is_empty() {
         return refuse(Code::InvalidPayload, format!("{event}: {}", errors.join("; ")));
+    }
+    if status == Status::Paused {
+        deferred::hold(&mut draft, event, payload, key);
+        return draft.finish_with_token();
     }
     match moves::route(&mut draft, event, payload, key) {
         Ok(()) => draft.finish_with_token(),

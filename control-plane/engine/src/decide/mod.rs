@@ -5,12 +5,14 @@
 //! through [`moves`]. Nothing here does IO: what is not in [`Loaded`] does not exist.
 
 mod clock;
+mod deferred;
 mod draft;
 mod fire;
 mod held;
 mod moves;
 mod report;
 mod start;
+mod steer;
 mod tasks;
 mod words;
 
@@ -45,6 +47,9 @@ pub fn decide(rules: &Rules, loaded: &Loaded, input: &Input, now: Timestamp) -> 
         Input::FireEvent { token, event, payload, key } => {
             fire::fire(rules, loaded, now, token, event, payload.as_ref(), key.as_deref())
         }
+        Input::PauseToken { token } => steer::pause(rules, loaded, now, token),
+        Input::ResumeToken { token } => steer::resume(rules, loaded, now, token),
+        Input::CancelToken { token } => steer::cancel(rules, loaded, now, token),
         Input::ClaimTask { supervisor, request, .. } => {
             tasks::claim(rules, loaded, now, supervisor, request.as_deref())
         }

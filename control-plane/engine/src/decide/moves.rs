@@ -51,7 +51,7 @@ pub(super) fn choose(
     })
 }
 
-/// Routes an event: moves the token, or fails it, or says why nothing takes the event.
+/// Routes an event of an active token: moves the token, or fails it, or says why nothing takes the event.
 pub(super) fn route(
     draft: &mut Draft<'_>,
     event: &str,
@@ -126,6 +126,7 @@ fn leave(draft: &mut Draft<'_>, via: Option<&str>) {
 /// The token ends. It keeps its last state; its memory goes.
 pub(super) fn end(draft: &mut Draft<'_>, status: Status, data: Json) {
     draft.token.status = status;
+    draft.token.paused_at = None;
     let kind = match status {
         Status::Completed => Kind::Completed,
         Status::Cancelled => Kind::Cancelled,
@@ -139,4 +140,10 @@ pub(super) fn end(draft: &mut Draft<'_>, status: Status, data: Json) {
 pub(super) fn fail(draft: &mut Draft<'_>, reason: &str) {
     leave(draft, None);
     end(draft, Status::Failed, json!({"reason": reason}));
+}
+
+/// Somebody stops the token for good.
+pub(super) fn cancel(draft: &mut Draft<'_>) {
+    leave(draft, None);
+    end(draft, Status::Cancelled, json!({}));
 }

@@ -7,13 +7,13 @@ use super::fire::reject;
 use super::held::worked_on;
 use super::moves::{self, NoMove};
 use super::words::quote;
-use super::{Rules, refuse};
+use super::{Rules, deferred, refuse};
 use crate::change::Decision;
 use crate::graph::{ERROR, is_own_event};
 use crate::input::{Outcome, Schedule};
 use crate::json::Object;
 use crate::loaded::Loaded;
-use crate::model::{Kind, Task, TaskStatus, TimerKind};
+use crate::model::{Kind, Status, Task, TaskStatus, TimerKind};
 use crate::refusal::Code;
 use crate::time::{Timestamp, parse_duration};
 
@@ -66,7 +66,7 @@ pub(super) fn report(
             event_reported(draft, task, event, payload.as_ref(), &context, report)
         }
         _ => {
-            save(&mut draft, &context, report);
+            save(&mut draft, &context, report.context, report.schedules);
             draft.append(Kind::TaskWaiting, json!({"task": task.id}));
             draft.put_task(Task { status: TaskStatus::Waiting, lease_until: None, ..task.clone() });
             draft.finish_with_token()
@@ -92,31 +92,39 @@ fn event_reported(
     if !errors.is_empty() {
         return refuse(Code::InvalidPayload, format!("{event}: {}", errors.join("; ")));
     }
-    // The guards read the context with the routine's writes.
-    match moves::choose(&draft, event, payload, context) {
-        Ok(chosen) => {
-            save(&mut draft, context, report);
-            moves::take(&mut draft, &chosen, event, payload, None);
-        }
+    // The guards read the context with the routine's writes. A paused token decides too: it refuses what an active one
+    // refuses, and holds only what can apply.
+    let decided = match moves::choose(&draft, event, payload, context) {
+        Ok(chosen) => Ok(chosen),
+        Err(NoMove::Fatal(reason)) => Err(reason),
         Err(NoMove::Refused(reason)) => return reject(draft, event, reason, Code::EventNotAllowed),
-        Err(NoMove::Fatal(reason)) => {
-            save(&mut draft, context, report);
-            moves::fail(&mut draft, &reason);
-        }
+    };
+    if draft.token.status == Status::Paused {
+        let outcome = deferred::Outcome { task, context: report.context, schedules: report.schedules };
+        deferred::hold_outcome(&mut draft, event, payload, &outcome);
+        // The work is done, whatever becomes of its outcome.
+        draft.append(Kind::TaskDone, json!({"task": task.id}));
+        draft.put_task(Task { status: TaskStatus::Done, lease_until: None, ..task.clone() });
+        return draft.finish_with_token();
+    }
+    save(&mut draft, context, report.context, report.schedules);
+    match decided {
+        Ok(chosen) => moves::take(&mut draft, &chosen, event, payload, None),
+        Err(reason) => moves::fail(&mut draft, &reason),
     }
     draft.finish_with_token()
 }
 
-/// Saves a report's context writes and sets its timers: before the outcome moves the token, so that leaving the state
-/// cancels them.
-fn save(draft: &mut Draft<'_>, context: &Object, report: &Report<'_>) {
-    if !report.context.is_empty() {
+/// Saves a report's context writes (`context` is the context with them) and sets its timers: before the outcome moves the
+/// token, so that leaving the state cancels them.
+pub(super) fn save(draft: &mut Draft<'_>, context: &Object, changes: &Object, schedules: &[Schedule]) {
+    if !changes.is_empty() {
         draft.put_context(context);
-        let mut keys: Vec<&String> = report.context.keys().collect();
+        let mut keys: Vec<&String> = changes.keys().collect();
         keys.sort_unstable();
         draft.append(Kind::ContextChanged, json!({"keys": keys}));
     }
-    for schedule in report.schedules {
+    for schedule in schedules {
         // Checked by `schedule_problem` before.
         let after = parse_duration(&schedule.after).unwrap_or_default();
         draft.set_timer(&schedule.event, schedule.payload.clone(), after, TimerKind::Timer);
@@ -140,7 +148,7 @@ fn schedule_problem(draft: &Draft<'_>, schedule: &Schedule) -> Option<String> {
 }
 
 /// One failed attempt: the task is queued again while retries are left, else the token gets `error`; with no way to go
-/// on `error`, the token fails.
+/// on `error`, the token fails. A paused token holds its `error`.
 pub(super) fn attempt_failed(draft: &mut Draft<'_>, task: &Task, error: &str, retry: bool) {
     draft.append(Kind::TaskFailed, json!({"task": task.id, "error": error}));
     let failures = task.failures + 1;
@@ -161,6 +169,12 @@ pub(super) fn attempt_failed(draft: &mut Draft<'_>, task: &Task, error: &str, re
         return;
     }
     draft.put_task(Task { status: TaskStatus::Failed, failures, lease_until: None, ..task.clone() });
+    if draft.token.status == Status::Paused {
+        // A paused token neither moves nor ends by itself.
+        let outcome = deferred::Outcome { task, context: &Object::new(), schedules: &[] };
+        deferred::hold_outcome(draft, ERROR, None, &outcome);
+        return;
+    }
     let state = quote(&draft.token.state);
     if draft.workflow.candidates(&draft.token.state, ERROR).is_empty() {
         moves::fail(draft, &format!("{state} failed, and has no transition on 'error': {error}"));

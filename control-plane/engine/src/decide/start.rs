@@ -74,6 +74,7 @@ pub(super) fn start(
         visit: 0,
         started_at: now,
         entered_at: now,
+        paused_at: None,
         parent: None,
         seq: 0,
         visits: BTreeMap::new(),

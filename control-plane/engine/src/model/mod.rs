@@ -1,11 +1,13 @@
 //! The rows: what the control plane keeps. One noun, one type, one table.
 
+mod held;
 mod ledger;
 mod memory;
 mod task;
 mod timer;
 mod token;
 
+pub use held::{Held, Origin};
 pub use ledger::{Entry, Kind};
 pub use memory::MemoryCell;
 pub use task::{Task, TaskStatus};

@@ -81,6 +81,8 @@ pub struct Token {
     pub started_at: Timestamp,
     /// When it entered `state`.
     pub entered_at: Timestamp,
+    /// When it was paused; `None` unless it is.
+    pub paused_at: Option<Timestamp>,
     /// The token whose parallel state started it; `None` for a top token.
     pub parent: Option<String>,
     /// The sequence number of its last ledger entry.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use stateous_engine::change::{Answer, Change, Decision};
 use stateous_engine::json::parse_stored;
 use stateous_engine::loaded::{Loaded, Member, Wanted};
-use stateous_engine::model::{Entry, MemoryCell, Task, Timer, Token};
+use stateous_engine::model::{Entry, Held, MemoryCell, Status, Task, Timer, Token};
 use stateous_engine::{Catalog, Graph, Input, Refusal, Rules, Timestamp, decide};
 
 pub(crate) struct World {
@@ -16,6 +16,8 @@ pub(crate) struct World {
     pub(crate) tasks: BTreeMap<u64, Task>,
     pub(crate) timers: BTreeMap<u64, Timer>,
     pub(crate) memory: BTreeMap<(String, String, String), Arc<str>>,
+    /// By top token and arrival.
+    pub(crate) held: BTreeMap<(String, u64), Held>,
     pub(crate) ledger: Vec<Entry>,
     next_task: u64,
     next_timer: u64,
@@ -32,6 +34,7 @@ impl World {
             tasks: BTreeMap::new(),
             timers: BTreeMap::new(),
             memory: BTreeMap::new(),
+            held: BTreeMap::new(),
             ledger: Vec::new(),
             next_task: 1,
             next_timer: 1,
@@ -74,6 +77,9 @@ impl World {
                 .collect(),
             timers: self.timers.values().filter(|t| wanted.open && t.token == token.id).cloned().collect(),
         });
+        let top = member.as_ref().filter(|_| wanted.family || wanted.held).map(|m| self.top(&m.token));
+        let paused = member.as_ref().is_some_and(|m| m.token.status == Status::Paused);
+        let family = || self.held.values().filter(|h| paused && Some(&h.top) == top.as_ref());
         let cells = || self.memory.iter().filter(|(key, _)| cell_of(key));
         Loaded {
             folded: id.as_ref().filter(|_| wanted.folded).and_then(|id| {
@@ -95,12 +101,21 @@ impl World {
                 .filter(|(k, _)| Some(&k.2) != wanted.memory_key.as_ref())
                 .map(|(k, v)| (k.2.len() + v.len()) as u64)
                 .sum(),
+            next_arrival: if paused && wanted.family { family().count() as u64 + 1 } else { 0 },
+            held: family().filter(|_| wanted.held).cloned().collect(),
+            top,
             member,
             task,
             timer,
             next_task: self.next_task,
             next_timer: self.next_timer,
         }
+    }
+
+    /// The token at the top of a family.
+    fn top(&self, token: &Token) -> String {
+        let above = token.parent.as_ref().and_then(|parent| self.tokens.get(parent));
+        above.map_or_else(|| token.id.clone(), |(parent, _)| self.top(parent))
     }
 
     fn apply(&mut self, change: Change) {
@@ -129,6 +144,16 @@ impl World {
                 self.next_timer = self.next_timer.max(timer.id + 1);
                 self.timers.insert(timer.id, timer);
             }
+            Change::UpdateTimer(timer) => {
+                assert!(self.timers.insert(timer.id, timer).is_some(), "a pending timer is moved");
+            }
+            Change::InsertHeld(held) => {
+                let before = self.held.insert((held.top.clone(), held.arrival), held);
+                assert!(before.is_none(), "each has its own place");
+            }
+            Change::DeleteHeld { top, arrival } => {
+                assert!(self.held.remove(&(top, arrival)).is_some(), "a held event is settled once");
+            }
             Change::DeleteTimer(id) => {
                 assert!(self.timers.remove(&id).is_some(), "a pending timer is deleted");
             }
@@ -155,9 +180,24 @@ impl World {
             if token.status.is_ended() {
                 assert_eq!((open, timers), (0, 0), "{id}: an ended token has no task and no timer");
                 assert!(!self.memory.keys().any(|k| &k.0 == id), "{id}: an ended token has no memory");
-            } else {
-                assert!(open + timers > 0, "{id}: a live token has a wake source");
+            } else if token.status == Status::Active {
+                assert!(open + timers > 0, "{id}: an active token has a wake source");
             }
+            assert_eq!(
+                token.status == Status::Paused,
+                token.paused_at.is_some(),
+                "{id}: a pause has a beginning"
+            );
+        }
+        for held in self.held.values() {
+            assert_eq!(
+                self.tokens[&held.token].0.status,
+                Status::Paused,
+                "only a paused token holds: {held:?}"
+            );
+            let of_family =
+                self.held.keys().filter(|(top, arrival)| *top == held.top && *arrival <= held.arrival);
+            assert_eq!(of_family.count() as u64, held.arrival, "places have no gaps: {held:?}");
         }
         for task in self.tasks.values() {
             assert_eq!(

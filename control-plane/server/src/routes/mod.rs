@@ -5,6 +5,8 @@ pub(crate) mod tokens;
 
 pub(crate) mod events;
 
+pub(crate) mod steering;
+
 pub(crate) mod claims;
 
 pub(crate) mod tasks;

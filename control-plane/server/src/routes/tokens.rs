@@ -166,7 +166,7 @@ fn written(entry: &Entry) -> Result<String, Refused> {
 }
 
 /// An id that can be a token's; anything else is not there, and the database is not asked.
-fn existing(token: String) -> Result<String, Refused> {
+pub(super) fn existing(token: String) -> Result<String, Refused> {
     if names::is_token_id(&token) { Ok(token) } else { Err(no_token(&token)) }
 }
 

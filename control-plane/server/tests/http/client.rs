@@ -76,6 +76,9 @@ async fn every_call() {
     assert!(token.context.get().contains("\"n\":2.50"), "{}", token.context);
 
     let body = FireRequest { payload: Some(raw(r#"{"passed":3,"failed":0}"#)) };
+    assert_eq!(client.pause("T").await.unwrap().status, "paused");
+    assert_eq!(client.pause("T").await.unwrap_err().code(), Some(Code::TokenNotActive));
+    assert_eq!(client.resume("T").await.unwrap().status, "active");
     let fired = client.fire("T", "passed", &body, Some("key 1")).await.unwrap();
     assert!(!fired.duplicate);
     let fired = client.fire("T", "passed", &body, Some("key 1")).await.unwrap();
@@ -84,6 +87,8 @@ async fn every_call() {
     let query = TokensQuery { status: Some("completed".into()), limit: Some(5), ..TokensQuery::default() };
     assert_eq!(client.tokens(&query).await.unwrap().len(), 1);
     assert!(client.tokens(&TokensQuery { parent: Some("T".into()), ..query }).await.unwrap().is_empty());
+    assert!(client.start_token(&start("T2")).await.unwrap().created);
+    assert_eq!(client.cancel("T2").await.unwrap().status, "cancelled");
     let history = client.history("T", false).await.unwrap();
     assert_eq!(history.len() + 1, client.history("T", true).await.unwrap().len());
 }

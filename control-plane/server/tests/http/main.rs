@@ -16,6 +16,7 @@ mod tasks;
 mod clock;
 
 mod routines;
+mod steering;
 
 mod lifecycle;
 

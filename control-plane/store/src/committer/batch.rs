@@ -190,6 +190,8 @@ impl Machine {
                 queued.states.push((task.workflow.clone(), task.state.clone()));
             }
         }
+        // A resume may queue nothing, but what was queued can be claimed again.
+        queued.any |= matches!(input, Input::ResumeToken { .. }) && result.is_ok();
         Ok(result)
     }
 

@@ -355,6 +355,23 @@ pub fn a_parked_claim_gets_the_task_that_another_input_queued(harness: &dyn Harn
     });
 }
 
+/// Nothing is queued by a resume, but what stood still can be claimed again.
+pub fn a_parked_claim_gets_the_task_of_a_token_that_is_resumed(harness: &dyn Harness) {
+    let bench = Bench::start(harness, &[]);
+    run(async {
+        bench.answer(start("t-1")).await.unwrap();
+        bench.answer(Input::PauseToken { token: "t-1".to_owned() }).await.unwrap();
+        let waiting = bench.park(claim(None, 1, LONG)).await;
+        bench.answer(fire("t-1", "reviewed")).await.unwrap();
+        assert!(!waiting.is_finished());
+        bench.answer(Input::ResumeToken { token: "t-1".to_owned() }).await.unwrap();
+        assert_eq!(tasks(&waiting.await.unwrap().unwrap()), [(1, 1)]);
+        let kinds = bench.kinds("t-1");
+        let last = [Kind::EventDeferred, Kind::Resumed, Kind::EventDropped, Kind::TaskClaimed];
+        assert_eq!(kinds[kinds.len() - last.len()..], last);
+    });
+}
+
 /// At once when it does not want to wait, else after its time.
 pub fn a_parked_claim_goes_away_empty_in_time(harness: &dyn Harness) {
     let bench = Bench::start(harness, &[]);

@@ -11,6 +11,7 @@ mod samples;
 
 pub mod committer;
 pub mod control;
+pub mod held;
 pub mod ledger;
 pub mod listing;
 pub mod memory;
@@ -90,6 +91,15 @@ macro_rules! conformance_suite {
                 timers_of_tokens_that_stand_still_wait,
                 the_next_instant_is_told,
                 timer_ids_are_not_given_again,
+                a_timer_can_be_moved,
+            }
+            held {
+                held_events_come_back_in_order,
+                held_outcomes_come_back_byte_for_byte,
+                the_next_place_is_told_of_a_paused_token,
+                a_family_shares_its_places,
+                a_place_is_given_once,
+                the_beginning_of_a_pause_is_kept,
             }
             memory {
                 cells_come_back_by_key,
@@ -117,6 +127,7 @@ macro_rules! conformance_suite {
                 a_panic_in_a_decision_fails_alone,
                 a_refused_input_spoils_nothing,
                 a_parked_claim_gets_the_task_that_another_input_queued,
+                a_parked_claim_gets_the_task_of_a_token_that_is_resumed,
                 a_parked_claim_goes_away_empty_in_time,
                 a_repeated_claim_gets_the_same_grant,
                 a_heartbeat_in_the_queue_keeps_its_lease,

@@ -8,11 +8,13 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use stateous_engine::change::Change;
 use stateous_engine::loaded::Wanted;
-use stateous_engine::model::{Entry, EventRecord, Kind, MemoryCell, Status, Task, TaskStatus, Timer, Token};
+use stateous_engine::model::{
+    Entry, EventRecord, Held, Kind, MemoryCell, Status, Task, TaskStatus, Timer, Token,
+};
 
 use super::Harness;
 use super::db::{Db, NOW, all_of, all_of_task};
-use super::samples::{entry, object, task, timer, token};
+use super::samples::{entry, held_outcome, object, task, timer, token};
 use crate::rows::TokenFilter;
 use crate::traits::QueuedFilter;
 
@@ -25,7 +27,10 @@ enum Act {
     InsertTask { token: usize, state: usize },
     UpdateTask { nth: usize, status: usize, lease_ms: Option<i64>, request: Option<usize> },
     InsertTimer { token: usize, after_ms: i64 },
+    MoveTimer { nth: usize, after_ms: i64 },
     DeleteTimer { nth: usize },
+    InsertHeld { token: usize, arrival: u64 },
+    DeleteHeld { nth: usize },
     PutMemory { token: usize, state: usize, key: usize, bytes: usize },
     DeleteMemory { token: usize, state: usize, key: usize },
     DeleteAllMemory { token: usize },
@@ -54,7 +59,10 @@ fn acts() -> impl Strategy<Value = Act> {
         5 => (0..9usize, 0..7usize, proptest::option::of(0..5i64), proptest::option::of(0..2usize))
             .prop_map(|(nth, status, lease_ms, request)| Act::UpdateTask { nth, status, lease_ms, request }),
         2 => (token.clone(), 0..5i64).prop_map(|(token, after_ms)| Act::InsertTimer { token, after_ms }),
+        1 => (0..9usize, 0..5i64).prop_map(|(nth, after_ms)| Act::MoveTimer { nth, after_ms }),
         1 => (0..9usize).prop_map(|nth| Act::DeleteTimer { nth }),
+        2 => (token.clone(), 1..4u64).prop_map(|(token, arrival)| Act::InsertHeld { token, arrival }),
+        1 => (0..9usize).prop_map(|nth| Act::DeleteHeld { nth }),
         3 => (token.clone(), state.clone(), key.clone(), 1..9usize)
             .prop_map(|(token, state, key, bytes)| Act::PutMemory { token, state, key, bytes }),
         1 => (token.clone(), state, key).prop_map(|(token, state, key)| Act::DeleteMemory { token, state, key }),
@@ -73,6 +81,7 @@ struct Model {
     tokens: BTreeMap<String, (Token, Arc<str>)>,
     tasks: BTreeMap<u64, Task>,
     timers: BTreeMap<u64, Timer>,
+    held: BTreeMap<(String, u64), Held>,
     memory: BTreeMap<(String, String), BTreeMap<String, Arc<str>>>,
     ledger: BTreeMap<String, Vec<Entry>>,
 }
@@ -99,6 +108,7 @@ impl Model {
                 };
                 Change::UpdateToken(Token {
                     status: Status::ALL[*status],
+                    paused_at: (*after_ms > 0).then_some(NOW),
                     entered_at: NOW.plus_ms(*after_ms),
                     seq: before.seq + 1,
                     visit: before.visit + 1,
@@ -132,6 +142,20 @@ impl Model {
                 existing(token)?;
                 Change::InsertTimer(timer(next_timer, TOKENS[*token], *after_ms))
             }
+            Act::MoveTimer { nth, after_ms } => {
+                let before = self.timers.values().cycle().nth(*nth)?.clone();
+                Change::UpdateTimer(Timer { due_at: NOW.plus_ms(*after_ms), ..before })
+            }
+            Act::InsertHeld { token, arrival } if self.held.contains_key(&(id(token), *arrival)) => {
+                return None;
+            }
+            Act::InsertHeld { token, arrival } => {
+                Change::InsertHeld(held_outcome(TOKENS[*token], *arrival, r#"{"n":1.50}"#))
+            }
+            Act::DeleteHeld { nth } => {
+                let (top, arrival) = self.held.keys().cycle().nth(*nth)?.clone();
+                Change::DeleteHeld { top, arrival }
+            }
             Act::DeleteTimer { nth } => Change::DeleteTimer(*self.timers.keys().cycle().nth(*nth)?),
             Act::PutMemory { token, state, key, bytes } => {
                 let cell = MemoryCell { key: format!("k-{key}"), value: "7".repeat(*bytes).into() };
@@ -163,7 +187,11 @@ impl Model {
             }
             Change::PutContext { token, context } => self.tokens.get_mut(&token).unwrap().1 = context,
             Change::InsertTask(task) | Change::UpdateTask(task) => drop(self.tasks.insert(task.id, task)),
-            Change::InsertTimer(timer) => drop(self.timers.insert(timer.id, timer)),
+            Change::InsertTimer(timer) | Change::UpdateTimer(timer) => {
+                drop(self.timers.insert(timer.id, timer));
+            }
+            Change::InsertHeld(held) => drop(self.held.insert((held.top.clone(), held.arrival), held)),
+            Change::DeleteHeld { top, arrival } => drop(self.held.remove(&(top, arrival))),
             Change::DeleteTimer(id) => drop(self.timers.remove(&id)),
             Change::PutMemory { token, state, cell } => {
                 self.memory.entry((token, state)).or_default().insert(cell.key, cell.value);
@@ -196,6 +224,18 @@ impl Model {
             assert_eq!(member.tasks, open.cloned().collect::<Vec<_>>());
             let pending = self.timers.values().filter(|timer| timer.token == id);
             assert_eq!(member.timers, pending.cloned().collect::<Vec<_>>());
+            let wanted = Wanted { family: true, held: true, ..all_of(id) };
+            let loaded = writer.load(&wanted).unwrap();
+            // Every child here is one of `b`.
+            let child = member.token.parent.is_some() && self.tokens.contains_key("b");
+            let top = if child { "b" } else { id };
+            assert_eq!(loaded.top.as_deref(), Some(top));
+            let paused = member.token.status == Status::Paused;
+            let of_family: Vec<Held> =
+                self.held.values().filter(|held| paused && held.top == top).cloned().collect();
+            let next = of_family.last().map_or(1, |held| held.arrival + 1);
+            assert_eq!(loaded.next_arrival, if paused { next } else { 0 });
+            assert_eq!(loaded.held, of_family);
         }
         for task in self.tasks.values() {
             let cells =

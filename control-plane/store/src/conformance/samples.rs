@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use stateous_engine::change::Change;
+use stateous_engine::input::Schedule;
 use stateous_engine::json::{Object, parse_stored};
 use stateous_engine::model::{
-    Entry, EventRecord, Kind, MemoryCell, Status, Task, TaskStatus, Timer, TimerKind, Token,
+    Entry, EventRecord, Held, Kind, MemoryCell, Origin, Status, Task, TaskStatus, Timer, TimerKind, Token,
 };
 
 use super::db::NOW;
@@ -21,6 +22,7 @@ pub(super) fn token(id: &str) -> Token {
         visit: 1,
         started_at: NOW,
         entered_at: NOW,
+        paused_at: None,
         parent: None,
         seq: 0,
         visits: BTreeMap::from([("draft".to_owned(), 1)]),
@@ -76,6 +78,38 @@ pub(super) fn timer(id: u64, token: &str, after_ms: i64) -> Timer {
         set_at: NOW,
         due_at: NOW.plus_ms(after_ms),
         kind: TimerKind::Timeout,
+    }
+}
+
+/// A token that was paused at [`NOW`].
+pub(super) fn paused(id: &str) -> Token {
+    Token { status: Status::Paused, paused_at: Some(NOW), ..token(id) }
+}
+
+/// An event from outside that a top token holds.
+pub(super) fn held(top: &str, arrival: u64) -> Held {
+    Held {
+        top: top.to_owned(),
+        arrival,
+        token: top.to_owned(),
+        event: "nudge".to_owned(),
+        payload: None,
+        origin: None,
+        context: Object::new(),
+        schedules: Vec::new(),
+    }
+}
+
+/// An outcome that a top token holds.
+pub(super) fn held_outcome(top: &str, arrival: u64, text: &str) -> Held {
+    let payload = Some(object(text));
+    let schedule = Schedule { event: "nudge".to_owned(), payload: payload.clone(), after: "10m".to_owned() };
+    Held {
+        payload,
+        origin: Some(Origin { task: 7, state: "draft".to_owned(), visit: 3 }),
+        context: object(text),
+        schedules: vec![schedule],
+        ..held(top, arrival)
     }
 }
 

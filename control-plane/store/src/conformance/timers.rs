@@ -79,3 +79,13 @@ pub fn timer_ids_are_not_given_again(harness: &dyn Harness) {
     db.reopen();
     assert_eq!(next(&mut db), 3);
 }
+
+/// A resume gives a timer the paused time back; nothing else of it changes.
+pub fn a_timer_can_be_moved(harness: &dyn Harness) {
+    let mut db = Db::open(harness);
+    db.write(&[insert(token("t-1")), Change::InsertTimer(timer(1, "t-1", 10))]);
+    db.write(&[Change::UpdateTimer(timer(1, "t-1", 30))]);
+    assert!(due(&mut db, 29, 9).is_empty());
+    assert_eq!(due(&mut db, 30, 9), [1]);
+    assert_eq!(db.load(&super::db::all_of("t-1")).member.unwrap().timers, [timer(1, "t-1", 30)]);
+}

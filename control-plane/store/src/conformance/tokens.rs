@@ -13,7 +13,7 @@ use super::samples::{entry, insert, object, task, timer, token};
 use crate::failure::FailureKind;
 
 /// JSON that a database's own JSON type, or a number type, would change.
-fn hard_texts() -> Vec<String> {
+pub(super) fn hard_texts() -> Vec<String> {
     let digits = "9".repeat(400);
     vec![
         "{}".to_owned(),
@@ -155,6 +155,7 @@ pub fn a_missing_row_cannot_be_updated(harness: &dyn Harness) {
         Change::UpdateToken(token("t-1")),
         Change::PutContext { token: "t-1".to_owned(), context: "{}".into() },
         Change::UpdateTask(task(1, "t-1")),
+        Change::UpdateTimer(timer(1, "t-1", 5)),
         Change::DeleteTimer(1),
     ];
     for change in changes {
