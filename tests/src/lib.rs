@@ -3,12 +3,17 @@
 //!
 //! Stories wait for conditions, never for time to pass: [`eventually`] is the only loop.
 
+mod history;
+mod original;
 mod process;
 mod product;
 mod proxy;
+mod python;
 
+pub use history::History;
+pub use original::{Original, OriginalControlPlane};
 pub use process::{Process, eventually};
-pub use product::{ControlPlane, History, Product, Supervisor};
+pub use product::{ControlPlane, Product, Supervisor};
 pub use proxy::Proxy;
 
 /// Whether a missing tool is a failure (`cargo xtask test`) rather than a reason to skip (`cargo test`).

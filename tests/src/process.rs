@@ -36,12 +36,12 @@ impl Process {
     /// Waits for a log line that holds `text`, and gives it back.
     ///
     /// # Errors
-    /// When the program ends first, or says nothing of the kind within ten seconds.
+    /// When the program ends first, or says nothing of the kind within half a minute.
     pub async fn line(&mut self, text: &str) -> Result<String> {
         let log = self.log.clone();
         let read = || std::fs::read_to_string(&log).unwrap_or_default();
         let child = &mut self.child;
-        let found = eventually(Duration::from_secs(10), async || {
+        let found = eventually(Duration::from_secs(30), async || {
             // The status first: what was logged before the end is in the file then.
             let ended = child.try_wait().ok().flatten();
             let logged = read();

@@ -10,6 +10,7 @@ use stateous_api::{Client, RoutineLimits, RoutinePush, StartRequest};
 use tempfile::TempDir;
 use tokio::process::Command;
 
+use crate::history::History;
 use crate::process::{Process, eventually};
 
 /// The executable under test and a folder of its own for one story.
@@ -131,12 +132,18 @@ impl Product {
 
 /// Says that a story was skipped, and why.
 #[expect(clippy::print_stderr, reason = "a skipped story must be seen by whoever runs the tests")]
-fn skipped(why: &str) {
+pub(crate) fn skipped(why: &str) {
     eprintln!("skipped: {why}");
 }
 
-/// `cargo build` of the executable, into the target folder that this test was built into.
+/// The executable that `STATEOUS_TEST_EXECUTABLE` names, such as one that is to be released; else `cargo build` of it, into
+/// the target folder that this test was built into.
 fn build() -> Result<PathBuf> {
+    if let Some(given) = std::env::var_os("STATEOUS_TEST_EXECUTABLE") {
+        let given = std::path::absolute(given)?;
+        ensure!(given.is_file(), "STATEOUS_TEST_EXECUTABLE: {} is not there", given.display());
+        return Ok(given);
+    }
     let test = std::env::current_exe()?;
     // target/<profile>/deps/<test>
     let profile = test.parent().and_then(Path::parent).context("the test is not in a target folder")?;
@@ -245,9 +252,7 @@ impl ControlPlane {
     /// # Errors
     /// When the control plane does not answer.
     pub async fn history(&self, id: &str) -> Result<History> {
-        let entries = self.client.history(id, true).await?;
-        let one = |e: stateous_api::Entry| Ok((e.kind, serde_json::from_str(e.data.get())?));
-        Ok(History(entries.into_iter().map(one).collect::<Result<_>>()?))
+        History::of_token(&self.client, id, true).await
     }
 
     /// Waits until a token's history holds what is asked for, and gives it back.
@@ -269,33 +274,4 @@ impl ControlPlane {
 pub struct Supervisor {
     /// Its process.
     pub process: Process,
-}
-
-/// A token's history: kind and data of each entry.
-#[derive(Debug, Clone)]
-pub struct History(pub Vec<(String, Value)>);
-
-impl History {
-    /// How many entries of a kind there are.
-    #[must_use]
-    pub fn count(&self, kind: &str) -> usize {
-        self.of(kind).count()
-    }
-
-    /// The data of the entries of a kind.
-    pub fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
-        self.0.iter().filter(move |(k, _)| k == kind).map(|(_, data)| data)
-    }
-
-    /// Whether the token ended in some way.
-    #[must_use]
-    pub fn ended(&self) -> bool {
-        self.0.iter().any(|(kind, _)| matches!(kind.as_str(), "completed" | "failed" | "cancelled"))
-    }
-
-    /// The kinds, in order.
-    #[must_use]
-    pub fn kinds(&self) -> Vec<&str> {
-        self.0.iter().map(|(kind, _)| kind.as_str()).collect()
-    }
 }
