@@ -175,6 +175,7 @@ async fn the_command_lines_of_both_say_the_same() -> anyhow::Result<()> {
         same_shown(&original, &product, &["token", "show", id, "--url", &url]).await?;
     }
     same_shown(&original, &product, &["token", "show", "--url", &url]).await?;
+    same_shown(&original, &product, &["token", "show", "--graph", "--url", &url]).await?;
     Ok(())
 }
 

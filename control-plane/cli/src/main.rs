@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use commands::{compile, compile_worker, dev, routine, serve, supervise, token};
+use commands::{compile, compile_worker, dev, graph, routine, serve, supervise, token};
 
 /// A process as a graph of states. A control plane keeps every token durable.
 #[derive(Parser)]
@@ -22,6 +22,8 @@ struct Args {
 enum Command {
     /// Check a workflow, and write its graph file.
     Compile(compile::Args),
+    /// Draw a workflow as a Mermaid diagram.
+    Graph(graph::Args),
     /// Run the control plane: the HTTP API and the clock, over one database.
     Serve(serve::Args),
     /// Run routines: claim tasks, and run each in a sandbox. Ctrl-C once: take no new tasks and wait for the running
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let done = match args.command {
         Some(Command::Compile(args)) => compile::run(&args),
+        Some(Command::Graph(args)) => graph::run(&args),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Supervise(args)) => supervise::run(&args),
         Some(Command::Dev(args)) => dev::run(&args),

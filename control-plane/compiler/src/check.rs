@@ -4,34 +4,36 @@ use std::collections::HashSet;
 
 use stateous_engine::graph::{JOINED, TIMEOUT, is_own_event};
 
-use crate::definition::{At, Definition, END, Edge, State};
+use crate::definition::{At, Definition, END, Edge, Flow, State};
 use crate::diagnostic::{Problems, nearest, suggestion};
 
 /// Notes every mistake that shows only when all parts are seen together.
 pub(crate) fn check(definition: &Definition, problems: &mut Problems<'_>) {
-    starts(definition, problems);
-    targets(definition, problems);
-    events(definition, problems);
-    for state in &definition.states {
-        groups(&state.edges, problems);
-        timeout(state, problems);
+    for flow in definition.flows() {
+        starts(flow, problems);
+        targets(flow, problems);
+        events(flow, problems);
+        for state in &flow.states {
+            groups(&state.edges, problems);
+            timeout(state, problems);
+        }
+        ways(flow, problems);
     }
-    ways(definition, problems);
 }
 
-fn starts(definition: &Definition, problems: &mut Problems<'_>) {
-    let Some(first) = definition.states.first() else {
-        let problem = problems.error("no_states", 0..0, "the workflow has no states");
+fn starts(flow: &Flow, problems: &mut Problems<'_>) {
+    let Some(first) = flow.states.first() else {
+        let problem = problems.error("no_states", flow.name.at.clone(), "the workflow has no states");
         problem.help("add one: [states.draft]");
         return;
     };
-    let [start, others @ ..] = &definition.starts[..] else {
+    let [start, others @ ..] = &flow.starts[..] else {
         let problem = problems.error("no_start", first.name.at.clone(), "no state says where a token begins");
         problem.help("add `start = true` to the state where every token begins");
         return;
     };
-    if definition.starts.iter().any(|edge| edge.guarded || edge.otherwise) {
-        groups(&definition.starts, problems);
+    if flow.starts.iter().any(|edge| edge.guarded || edge.otherwise) {
+        groups(&flow.starts, problems);
         return;
     }
     for other in others {
@@ -44,15 +46,15 @@ fn starts(definition: &Definition, problems: &mut Problems<'_>) {
     }
 }
 
-fn targets(definition: &Definition, problems: &mut Problems<'_>) {
-    let names = || definition.states.iter().map(|s| s.name.value.as_str()).chain([END]);
-    for (source, edge) in definition.edges() {
+fn targets(flow: &Flow, problems: &mut Problems<'_>) {
+    let names = || flow.states.iter().map(|s| s.name.value.as_str()).chain([END]);
+    for (source, edge) in flow.edges() {
         let At { value: target, at } = &edge.target;
         if target == END && source.is_none() {
             let problem =
                 problems.error("start_to_end", at.clone(), "a token cannot end before it entered a state");
             problem.help("name the state that it begins in");
-        } else if target != END && definition.state(target).is_none() {
+        } else if target != END && flow.state(target).is_none() {
             let problem =
                 problems.error("unknown_state", at.clone(), format!("there is no state '{target}'"));
             problem.help = suggestion(target, names());
@@ -60,10 +62,10 @@ fn targets(definition: &Definition, problems: &mut Problems<'_>) {
     }
 }
 
-fn events(definition: &Definition, problems: &mut Problems<'_>) {
+fn events(flow: &Flow, problems: &mut Problems<'_>) {
     let used: Vec<&str> =
-        definition.edges().filter_map(|(_, e)| e.event.as_ref()).map(|e| e.value.as_str()).collect();
-    for event in &definition.events {
+        flow.edges().filter_map(|(_, e)| e.event.as_ref()).map(|e| e.value.as_str()).collect();
+    for event in &flow.events {
         let At { value: name, at } = &event.name;
         if is_own_event(name) {
             let problem =
@@ -78,9 +80,12 @@ fn events(definition: &Definition, problems: &mut Problems<'_>) {
             });
         }
     }
-    for joined in definition.edges().filter_map(|(_, e)| e.event.as_ref()).filter(|e| e.value == JOINED) {
-        let message = "'joined' is fired in parallel states only, which workflow.toml cannot say";
-        problems.error("joined_elsewhere", joined.at.clone(), message);
+    let plain = flow.states.iter().filter(|state| state.parallel.is_none());
+    let leaves_on = plain.flat_map(|state| &state.edges).filter_map(|edge| edge.event.as_ref());
+    for joined in leaves_on.filter(|event| event.value == JOINED) {
+        let message = "'joined' is fired in parallel states only";
+        let problem = problems.error("joined_elsewhere", joined.at.clone(), message);
+        problem.help("name what runs here: parallel = [\"workflow\"]");
     }
 }
 
@@ -110,20 +115,20 @@ fn timeout(state: &State, problems: &mut Problems<'_>) {
 }
 
 /// Whether every state can be reached from START and left, and whether END can be reached.
-fn ways(definition: &Definition, problems: &mut Problems<'_>) {
-    for state in definition.states.iter().filter(|s| s.edges.is_empty()) {
+fn ways(flow: &Flow, problems: &mut Problems<'_>) {
+    for state in flow.states.iter().filter(|s| s.edges.is_empty() && s.parallel.is_none()) {
         let name = &state.name.value;
         let message = format!("a token that enters '{name}' can never leave it: no event leads out");
         let problem = problems.error("dead_end", state.name.at.clone(), message);
         problem.help("name an event and where it leads: on.done = \"END\"");
     }
-    if !definition.starts.is_empty() {
-        let names = definition.starts.iter().map(|e| e.target.value.as_str());
+    if !flow.starts.is_empty() {
+        let names = flow.starts.iter().map(|e| e.target.value.as_str());
         let reached = closure(names.collect(), |state| {
-            let edges = definition.state(state).into_iter().flat_map(|s| &s.edges);
+            let edges = flow.state(state).into_iter().flat_map(|s| &s.edges);
             edges.map(|e| e.target.value.as_str()).collect()
         });
-        for state in definition.states.iter().filter(|s| !reached.contains(s.name.value.as_str())) {
+        for state in flow.states.iter().filter(|s| !reached.contains(s.name.value.as_str())) {
             let message = format!("no token ever enters '{}'", state.name.value);
             let problem = problems.error("unreachable", state.name.at.clone(), message);
             problem.help("lead a transition to it, or remove it");
@@ -131,18 +136,18 @@ fn ways(definition: &Definition, problems: &mut Problems<'_>) {
     }
     let can_end = closure(vec![END], |target| {
         let leads = |s: &&State| s.edges.iter().any(|e| e.target.value == target);
-        definition.states.iter().filter(leads).map(|s| s.name.value.as_str()).collect()
+        flow.states.iter().filter(leads).map(|s| s.name.value.as_str()).collect()
     });
     if can_end.len() > 1 {
         let stuck = |s: &&State| !s.edges.is_empty() && !can_end.contains(s.name.value.as_str());
-        for state in definition.states.iter().filter(stuck) {
+        for state in flow.states.iter().filter(stuck) {
             let message =
                 format!("a token that enters '{}' can never complete: no way leads to END", state.name.value);
             let problem = problems.warning("cannot_end", state.name.at.clone(), message);
             problem
                 .help("lead one of its ways to END, unless tokens are meant to run until they are cancelled");
         }
-    } else if let Some(state) = definition.states.iter().find(|s| !s.edges.is_empty()) {
+    } else if let Some(state) = flow.states.iter().find(|s| !s.edges.is_empty()) {
         let message = "no transition leads to END, so no token can complete";
         let problem = problems.error("no_end", state.name.at.clone(), message);
         problem.help("lead one to it: on.done = \"END\"");

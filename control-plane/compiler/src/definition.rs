@@ -1,9 +1,10 @@
 //! A `workflow.toml` as understood: every part with its place in the file, nothing checked against anything else.
 
 use std::collections::{HashMap, HashSet};
+use std::iter;
 use std::ops::Range;
 
-use stateous_engine::graph::is_own_event;
+use stateous_engine::graph::{Join, is_own_event};
 use stateous_engine::guard::Guard;
 use stateous_engine::json::Json;
 
@@ -19,12 +20,21 @@ pub(crate) struct At<T> {
 
 #[derive(Debug)]
 pub(crate) struct Definition {
-    pub(crate) workflow: String,
+    /// What a top token follows.
+    pub(crate) main: Flow,
+    /// `[workflows.<name>]`: what parallel states run, in the order of the file.
+    pub(crate) children: Vec<Flow>,
+    pub(crate) schemas: Vec<Schema>,
+}
+
+/// One workflow.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) name: At<String>,
     pub(crate) context: Option<At<String>>,
     pub(crate) starts: Vec<Edge>,
     pub(crate) states: Vec<State>,
     pub(crate) events: Vec<Event>,
-    pub(crate) schemas: Vec<Schema>,
 }
 
 #[derive(Debug)]
@@ -32,7 +42,16 @@ pub(crate) struct State {
     pub(crate) name: At<String>,
     pub(crate) timeout: Option<String>,
     pub(crate) retries: u64,
+    pub(crate) parallel: Option<Parallel>,
     pub(crate) edges: Vec<Edge>,
+}
+
+/// What a parallel state runs instead of a routine.
+#[derive(Debug)]
+pub(crate) struct Parallel {
+    pub(crate) workflows: Vec<At<String>>,
+    pub(crate) join: Join,
+    pub(crate) inputs: Vec<At<String>>,
 }
 
 /// A transition. Its source is the state that it stands in, or START.
@@ -88,6 +107,38 @@ pub(crate) struct Schema {
 }
 
 impl Definition {
+    /// Every workflow, the main one first.
+    pub(crate) fn flows(&self) -> impl Iterator<Item = &Flow> {
+        iter::once(&self.main).chain(&self.children)
+    }
+
+    pub(crate) fn child(&self, name: &str) -> Option<&Flow> {
+        self.children.iter().find(|flow| flow.name.value == name)
+    }
+
+    /// The child workflows that tokens can run, each where it is first named, its own children behind it.
+    pub(crate) fn used_children(&self) -> Vec<&Flow> {
+        let children = |flow: &Flow| {
+            let named = flow.states.iter().filter_map(|s| s.parallel.as_ref()).flat_map(|p| &p.workflows);
+            named.filter_map(|name| self.child(&name.value)).collect::<Vec<_>>()
+        };
+        let mut found: Vec<&Flow> = Vec::new();
+        let mut open: Vec<&Flow> = children(&self.main).into_iter().rev().collect();
+        while let Some(flow) = open.pop() {
+            if found.iter().all(|known| known.name.value != flow.name.value) {
+                found.push(flow);
+                open.extend(children(flow).into_iter().rev());
+            }
+        }
+        found
+    }
+
+    pub(crate) fn schema(&self, name: &str) -> Option<&Schema> {
+        self.schemas.iter().find(|s| s.name.value == name)
+    }
+}
+
+impl Flow {
     /// Every transition with the state that it leaves; `None` is START.
     pub(crate) fn edges(&self) -> impl Iterator<Item = (Option<&State>, &Edge)> {
         let of_states = self.states.iter().flat_map(|s| s.edges.iter().map(move |e| (Some(s), e)));
@@ -96,10 +147,6 @@ impl Definition {
 
     pub(crate) fn state(&self, name: &str) -> Option<&State> {
         self.states.iter().find(|s| s.name.value == name)
-    }
-
-    pub(crate) fn schema(&self, name: &str) -> Option<&Schema> {
-        self.schemas.iter().find(|s| s.name.value == name)
     }
 
     /// The workflow's events in the order in which the file first mentions them, each with its payload's schema.

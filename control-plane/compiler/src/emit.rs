@@ -1,26 +1,40 @@
 //! From a checked [`Definition`] to the graph file, key for key as the original's compiler writes it.
 
-use stateous_engine::graph::{END, FORMAT, START, is_own_event};
+use stateous_engine::graph::{END, FORMAT, Join, START, is_own_event};
 use stateous_engine::json::{Json, Object, pretty};
 
-use crate::definition::{self, Definition, Edge, State};
+use crate::definition::{self, At, Definition, Edge, Flow, Parallel, State};
 
 /// The graph file's text.
 pub(crate) fn graph_text(definition: &Definition, schemas: Object) -> String {
     let mut graph = Object::new();
     graph.insert("stateous".to_owned(), FORMAT.into());
-    graph.insert("workflow".to_owned(), definition.workflow.as_str().into());
-    if let Some(context) = &definition.context {
-        graph.insert("context".to_owned(), context.value.as_str().into());
+    graph.insert("workflow".to_owned(), definition.main.name.value.as_str().into());
+    body(&definition.main, &mut graph);
+    let children = definition.used_children();
+    if !children.is_empty() {
+        let bodies = children.into_iter().map(|flow| {
+            let mut child = Object::new();
+            body(flow, &mut child);
+            (flow.name.value.clone(), Json::Object(child))
+        });
+        graph.insert("workflows".to_owned(), Json::Object(bodies.collect()));
     }
-    let states = definition.states.iter().map(|s| (s.name.value.clone(), state(s)));
-    graph.insert("states".to_owned(), Json::Object(states.collect()));
-    let events = definition.all_events().into_iter().map(|(name, payload)| (name.to_owned(), event(payload)));
-    graph.insert("events".to_owned(), Json::Object(events.collect()));
-    let transitions = definition.edges().map(|(source, edge)| transition(source, edge));
-    graph.insert("transitions".to_owned(), transitions.collect());
     graph.insert("schemas".to_owned(), Json::Object(schemas));
     pretty(&Json::Object(graph))
+}
+
+/// What every workflow has, main or child.
+fn body(flow: &Flow, out: &mut Object) {
+    if let Some(context) = &flow.context {
+        out.insert("context".to_owned(), context.value.as_str().into());
+    }
+    let states = flow.states.iter().map(|s| (s.name.value.clone(), state(s)));
+    out.insert("states".to_owned(), Json::Object(states.collect()));
+    let events = flow.all_events().into_iter().map(|(name, payload)| (name.to_owned(), event(payload)));
+    out.insert("events".to_owned(), Json::Object(events.collect()));
+    let transitions = flow.edges().map(|(source, edge)| transition(source, edge));
+    out.insert("transitions".to_owned(), transitions.collect());
 }
 
 fn state(state: &State) -> Json {
@@ -30,6 +44,20 @@ fn state(state: &State) -> Json {
     }
     if state.retries > 0 {
         options.insert("retries".to_owned(), state.retries.into());
+    }
+    if let Some(Parallel { workflows, join, inputs }) = &state.parallel {
+        // Its work is its children: it has no task whose routine could emit anything.
+        let names = |list: &[At<String>]| list.iter().map(|name| Json::from(name.value.as_str())).collect();
+        options.insert("parallel".to_owned(), names(workflows));
+        let join = match join {
+            Join::All => "all",
+            Join::Any => "any",
+        };
+        options.insert("join".to_owned(), join.into());
+        if !inputs.is_empty() {
+            options.insert("inputs".to_owned(), names(inputs));
+        }
+        return Json::Object(options);
     }
     let mut emits: Vec<&str> = Vec::new();
     for event in state.edges.iter().filter_map(|e| e.event.as_ref()) {

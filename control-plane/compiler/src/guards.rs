@@ -2,7 +2,7 @@
 
 use stateous_engine::graph::{ERROR, JOINED, TIMEOUT, is_own_event};
 
-use crate::definition::{Definition, Edge, When};
+use crate::definition::{Definition, Edge, Flow, When};
 use crate::diagnostic::{Problems, suggestion};
 
 /// The workflow's events, each with its payload's schema.
@@ -10,10 +10,16 @@ type Events<'d> = [(&'d str, Option<&'d str>)];
 
 /// Notes every read that finds nothing.
 pub(crate) fn check(definition: &Definition, problems: &mut Problems<'_>) {
-    let events = definition.all_events();
-    for (_, edge) in definition.edges() {
+    for flow in definition.flows() {
+        of_flow(definition, flow, problems);
+    }
+}
+
+fn of_flow(definition: &Definition, flow: &Flow, problems: &mut Problems<'_>) {
+    let events = flow.all_events();
+    for (_, edge) in flow.edges() {
         if let Some(when) = &edge.when {
-            context(definition, when, problems);
+            context(definition, flow, when, problems);
             payload(definition, &events, edge, when, problems);
             counts(&events, edge, when, problems);
             if let Some(part) = when.guard.reads.branches.as_ref().filter(|_| event(edge) != JOINED) {
@@ -29,8 +35,8 @@ fn event(edge: &Edge) -> &str {
     edge.event.as_ref().map_or("START", |e| &e.value)
 }
 
-fn context(definition: &Definition, when: &When, problems: &mut Problems<'_>) {
-    let Some(name) = &definition.context else { return };
+fn context(definition: &Definition, flow: &Flow, when: &When, problems: &mut Problems<'_>) {
+    let Some(name) = &flow.context else { return };
     let Some(fields) = definition.schema(&name.value).and_then(|s| s.fields.as_ref()) else { return };
     for (key, part) in &when.guard.reads.context_keys {
         if !fields.contains(key) {
@@ -59,10 +65,12 @@ fn payload(
     };
     let schema = events.iter().find(|(name, _)| *name == event.value).and_then(|(_, payload)| *payload);
     let Some(schema) = schema else {
-        for part in reads.values().filter(|_| event.value != JOINED) {
+        for part in reads.values() {
             let message = format!("'{}' carries no payload", event.value);
             let problem = problems.error("no_payload", when.place(part), message);
-            if !is_own_event(&event.value) {
+            if event.value == JOINED {
+                problem.help("ask for a child's payload: branches.any(payload.<field> == …)");
+            } else if !is_own_event(&event.value) {
                 problem.help(format!("give it one: [events.{}] payload = \"<schema>\"", event.value));
             }
         }

@@ -3,6 +3,7 @@
 //! People write a workflow as TOML; the control plane serves a graph file. [`compile`] turns one into the other, or says
 //! everything that is wrong with it at once, each with its place, a stable code and a way out. It reads no file and runs
 //! no code. What it writes is the graph file of the original, format 1, key for key: [`stateous_engine::Graph`] reads it.
+//! [`mermaid`] and [`dot`] draw such a graph.
 //!
 //! # The file
 //!
@@ -39,6 +40,11 @@
 //! before the first `[table]`: `start = [{ to = "a", when = "ctx['size'] > 9" }, { to = "b", otherwise = true }]`. Such
 //! guards read the context only.
 //!
+//! **Guards.** No two guards of one state and event may both hold: which transition is taken is decided when compiling,
+//! not by chance. This is proven, and where it is not so, an example of such data is shown. What cannot be proven is refused:
+//! a guard that compares two values with each other, orders lists, searches what is no list, or asks about `branches`. Let
+//! one of the two be the `otherwise`.
+//!
 //! **Events.** An event is declared by its use in `on`, and carries no payload unless `[events.<name>]` names a schema.
 //! `timeout`, `error` and `joined` are Stateous's own. Guards are described in [`stateous_engine::guard`].
 //!
@@ -52,6 +58,29 @@
 //! | `["string"]` | a list of such values |
 //! | `"Other"`, `"Other?"`, `["Other"]` | an object of that schema |
 //!
+//! **Parallel states.** A state can run other workflows of the file instead of a routine, a child token for each:
+//!
+//! ```toml
+//! [states.checks]
+//! parallel = ["review", "build"] # entering starts a token of each; the state has no task and no retries
+//! join = "all"                   # wait until every child ended; "any" goes on with the first and cancels the others
+//! inputs = ["repo"]              # the keys of the context that each child's context starts with
+//! on.joined = [
+//!     { to = "ship", when = "branches.all(status == 'completed')" },
+//!     { to = "END", otherwise = true },
+//! ]
+//!
+//! [workflows.review]             # a workflow like any other: context, start, states, events; schemas are shared
+//! context = "Source"
+//! [workflows.review.states.look]
+//! start = true
+//! on.approved = "END"
+//! ```
+//!
+//! The workflow's context has every key of `inputs`, and `inputs` has every key that a child's context requires. A child
+//! always knows where it begins. A workflow may run others in turn, but never itself. The id of a child is
+//! `<parent>.<state>.<visit>.<workflow>`; names must leave 64 of an id's 128 characters for the top token's.
+//!
 //! # Codes
 //!
 //! | code | what is wrong |
@@ -63,22 +92,29 @@
 //! | `unreachable`, `dead_end`, `no_end` | where tokens go |
 //! | `needs_otherwise`, `two_fallbacks`, `when_and_otherwise` | which transition is taken |
 //! | `guard`, `start_guard`, `unknown_field`, `no_payload`, `branches_elsewhere` | what a guard says or reads |
+//! | `guards_overlap`, `guards_undecided` | two guards that both hold, or may |
 //! | `reserved_event`, `joined_elsewhere`, `parallel_state` | what cannot be declared here |
+//! | `unknown_workflow`, `runs_twice`, `runs_itself`, `two_workflows`, `long_ids` | which workflows a parallel state runs |
+//! | `bad_join`, `missing_input`, `no_join`, `error_never`, `child_start` | how they begin and end |
 //! | `bad_field`, `bad_schema` | a schema |
 //! | `graph_refused` | the result is no graph that the control plane takes |
-//! | warnings: `unused_event`, `unused_schema`, `cannot_end`, `timeout_never` | what is allowed but looks like a slip |
+//! | warnings: `unused_event`, `unused_schema`, `unused_workflow`, `cannot_end`, `timeout_never`, `never_holds` | what is allowed but looks like a slip |
 
 mod check;
 mod definition;
 mod diagnostic;
+mod drawing;
 mod emit;
+mod exclusive;
 mod guards;
+mod parallel;
 mod read;
 mod schemas;
 mod source;
 
 use diagnostic::Problems;
 pub use diagnostic::{Diagnostic, Severity};
+pub use drawing::{dot, mermaid};
 use stateous_engine::Graph;
 
 /// A workflow that compiled.
@@ -99,7 +135,9 @@ pub fn compile(source: &str, file_name: &str) -> Result<Compiled, Vec<Diagnostic
     if let Some(definition) = read::read(source, &mut problems) {
         check::check(&definition, &mut problems);
         guards::check(&definition, &mut problems);
+        parallel::check(&definition, &mut problems);
         let schemas = schemas::check(&definition, &mut problems);
+        exclusive::check(&definition, &mut problems);
         if !problems.have_errors() {
             let graph_text = emit::graph_text(&definition, schemas);
             match Graph::parse(&graph_text) {

@@ -5,16 +5,16 @@ use stateous_engine::names::check_name;
 use stateous_engine::time::parse_duration;
 use toml::de::{DeTable, DeValue};
 
-use crate::definition::{At, Definition, Edge, Event, State, When, place};
+use crate::definition::{At, Definition, Edge, Event, Flow, State, When, place};
 use crate::diagnostic::Problems;
+use crate::parallel;
 use crate::schemas;
 use crate::source::{Value, boolean, entries, inner, table, text, unknown_key, wrong_type};
 
-const TOP: [&str; 6] = ["workflow", "context", "start", "states", "events", "schemas"];
-const STATE: [&str; 4] = ["start", "timeout", "retries", "on"];
+const TOP: [&str; 7] = ["workflow", "context", "start", "states", "events", "workflows", "schemas"];
+const CHILD: [&str; 4] = ["context", "start", "states", "events"];
+const STATE: [&str; 7] = ["start", "timeout", "retries", "parallel", "join", "inputs", "on"];
 const EDGE: [&str; 3] = ["to", "when", "otherwise"];
-/// What a parallel state says in the graph file.
-const PARALLEL: [&str; 3] = ["parallel", "join", "inputs"];
 
 /// The definition in `source`; `None` when it is not TOML or has no workflow in it. All that can be read is read, so
 /// that later checks find more mistakes.
@@ -26,29 +26,34 @@ pub(crate) fn read(source: &str, problems: &mut Problems<'_>) -> Option<Definiti
     if !errors.is_empty() {
         return None;
     }
-    let mut reader = Reader { source, problems, states: Vec::new(), starts: Vec::new() };
-    reader.file(root.get_ref())
+    Reader { source, problems }.file(root.get_ref())
 }
 
 struct Reader<'a, 'p> {
     source: &'a str,
     problems: &'a mut Problems<'p>,
-    states: Vec<State>,
+}
+
+/// A workflow but for its name.
+#[derive(Default)]
+struct Parts {
+    context: Option<At<String>>,
     starts: Vec<Edge>,
+    states: Vec<State>,
+    events: Vec<Event>,
 }
 
 impl Reader<'_, '_> {
     fn file(&mut self, root: &DeTable<'_>) -> Option<Definition> {
-        let (mut workflow, mut context) = (None, None);
-        let (mut events, mut found) = (Vec::new(), Vec::new());
+        let (mut workflow, mut found) = (None, Vec::new());
+        let mut main = Parts::default();
+        let mut children = Vec::new();
         for (key, value) in entries(root) {
             match key.value.as_str() {
                 "workflow" => workflow = text(value, self.problems),
-                "context" => context = text(value, self.problems),
-                "start" => self.starts(value),
-                "states" => self.states(value),
-                "events" => events = self.events(value),
+                "workflows" => children = self.children(value),
                 "schemas" => found = schemas::read(value, self.problems),
+                _ if self.part(&key, value, &mut main) => {}
                 _ => unknown_key(&key, &TOP, self.problems),
             }
         }
@@ -57,9 +62,41 @@ impl Reader<'_, '_> {
             problem.help("write it first: workflow = \"orders\"");
         }
         let workflow = workflow.unwrap_or(At { value: "unnamed".to_owned(), at: 0..0 });
-        self.name("workflow", &workflow);
-        let (states, starts) = (std::mem::take(&mut self.states), std::mem::take(&mut self.starts));
-        Some(Definition { workflow: workflow.value, context, starts, states, events, schemas: found })
+        Some(Definition { main: self.flow(workflow, main), children, schemas: found })
+    }
+
+    /// Takes what belongs to any workflow, main or child; says whether it did.
+    fn part(&mut self, key: &At<String>, value: &Value<'_>, parts: &mut Parts) -> bool {
+        match key.value.as_str() {
+            "context" => parts.context = text(value, self.problems),
+            "start" => self.starts(value, parts),
+            "states" => self.states(value, parts),
+            "events" => parts.events = self.events(value),
+            _ => return false,
+        }
+        true
+    }
+
+    fn flow(&mut self, name: At<String>, parts: Parts) -> Flow {
+        self.name("workflow", &name);
+        let Parts { context, starts, states, events } = parts;
+        Flow { name, context, starts, states, events }
+    }
+
+    /// `[workflows.<name>]`.
+    fn children(&mut self, value: &Value<'_>) -> Vec<Flow> {
+        let Some(children) = table(value, self.problems) else { return Vec::new() };
+        let mut found = Vec::new();
+        for (name, value) in entries(children) {
+            let mut parts = Parts::default();
+            for (key, value) in table(value, self.problems).map(entries).unwrap_or_default() {
+                if !self.part(&key, value, &mut parts) {
+                    unknown_key(&key, &CHILD, self.problems);
+                }
+            }
+            found.push(self.flow(name, parts));
+        }
+        found
     }
 
     fn name(&mut self, kind: &str, name: &At<String>) {
@@ -68,27 +105,28 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn starts(&mut self, value: &Value<'_>) {
+    fn starts(&mut self, value: &Value<'_>, parts: &mut Parts) {
         if let DeValue::Boolean(_) = value.get_ref() {
             wrong_type(value, "a state's name, or a list of { to, when }", self.problems);
             return;
         }
         let found = self.targets(None, value);
-        self.starts.extend(found);
+        parts.starts.extend(found);
     }
 
-    fn states(&mut self, value: &Value<'_>) {
+    fn states(&mut self, value: &Value<'_>, parts: &mut Parts) {
         let Some(states) = table(value, self.problems) else { return };
         for (name, value) in entries(states) {
             self.name("state", &name);
             let Some(options) = table(value, self.problems) else { continue };
-            let mut state = State { name, timeout: None, retries: 0, edges: Vec::new() };
+            let parallel = parallel::read(options, self.problems);
+            let mut state = State { name, timeout: None, retries: 0, parallel, edges: Vec::new() };
             for (key, value) in entries(options) {
                 match key.value.as_str() {
                     "start" => {
                         if boolean(value, self.problems) == Some(true) {
                             let target = At { value: state.name.value.clone(), at: key.at };
-                            self.starts.push(Edge {
+                            parts.starts.push(Edge {
                                 event: None,
                                 target,
                                 guarded: false,
@@ -100,18 +138,11 @@ impl Reader<'_, '_> {
                     "timeout" => state.timeout = self.duration(value),
                     "retries" => state.retries = self.retries(value),
                     "on" => state.edges = self.edges(value),
-                    other if PARALLEL.contains(&other) => {
-                        let message =
-                            format!("'{other}' belongs to a parallel state, which workflow.toml cannot say");
-                        let problem = self.problems.error("parallel_state", key.at, message);
-                        problem.help(
-                            "serve the graph file of the original's compiler: parallel states run from it",
-                        );
-                    }
+                    "parallel" | "join" | "inputs" => {}
                     _ => unknown_key(&key, &STATE, self.problems),
                 }
             }
-            self.states.push(state);
+            parts.states.push(state);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Schemas: the short form into the JSON Schema that the original's compiler makes of such a model, and the checks of both
 //! forms.
 
+use std::iter;
 use std::ops::Range;
 
 use serde_json::json;
@@ -151,8 +152,8 @@ fn field_type(value: &Value<'_>, refs: &mut Vec<At<String>>) -> Option<(Json, bo
 /// Checks that every schema named exists and can be used, and answers with those that the workflow needs, sorted by name.
 pub(crate) fn check(definition: &Definition, problems: &mut Problems<'_>) -> Object {
     let names = || definition.schemas.iter().map(|s| s.name.value.as_str());
-    let payloads = definition.events.iter().filter_map(|e| e.payload.as_ref());
-    for named in definition.context.iter().chain(payloads) {
+    let payloads = definition.flows().flat_map(|f| &f.events).filter_map(|e| e.payload.as_ref());
+    for named in definition.flows().filter_map(|f| f.context.as_ref()).chain(payloads) {
         if definition.schema(&named.value).is_none() {
             let problem = problems.error(
                 "unknown_schema",
@@ -200,8 +201,11 @@ pub(crate) fn check(definition: &Definition, problems: &mut Problems<'_>) -> Obj
 
 /// The names of the schemas that the context and the payloads need, directly or through others.
 fn reached(definition: &Definition) -> Vec<&str> {
-    let payloads = definition.all_events().into_iter().filter_map(|(_, payload)| payload);
-    let mut open: Vec<&str> = definition.context.iter().map(|c| c.value.as_str()).chain(payloads).collect();
+    let mut open = Vec::new();
+    for flow in iter::once(&definition.main).chain(definition.used_children()) {
+        open.extend(flow.context.iter().map(|context| context.value.as_str()));
+        open.extend(flow.all_events().into_iter().filter_map(|(_, payload)| payload));
+    }
     let mut found = Vec::new();
     while let Some(name) = open.pop() {
         if !found.contains(&name) {

@@ -89,6 +89,19 @@ fn each_mistake_has_a_code_and_a_place() {
         "on.timeout = { to = \"END\", when = \"payload.x == 1\" }\nstart = true",
         &["no_payload 4:36"],
     );
+    check(
+        "to = \"END\", otherwise = true",
+        "to = \"END\", when = \"payload.n < 3\"",
+        &["guards_overlap 6:69"],
+    );
+    check("to = \"END\", otherwise = true", "to = \"END\", when = \"payload.n < 2\"", &[]);
+    check(
+        "to = \"END\", otherwise = true",
+        "to = \"END\", when = \"ctx['k'] == payload.n\"",
+        &["guards_undecided 6:69"],
+    );
+    check("payload.n > 1", "payload.n > 1 and payload.n < 2", &["never_holds 6:29"]);
+    check("payload.n > 1", "count('go') < 1", &["never_holds 6:29"]);
     // Events.
     check("[events.go]", "[events.timeout]\n[events.go]", &["reserved_event 9:9"]);
     check("[events.go]", "[events.dome]\n[events.go]", &["unused_event 9:9"]);
@@ -133,6 +146,33 @@ fn guarded_starts_read_the_context_only() {
 }
 
 #[test]
+fn guards_that_can_both_hold_are_shown_with_data() {
+    let source = r#"workflow = "w"
+context = "C"
+[states.a]
+start = true
+on.go = [
+    { to = "a", when = "payload.n < 3 and ctx['tags'] == []" },
+    { to = "END", when = "payload.n > 1 or 'urgent' in ctx['tags']" },
+    { to = "END", when = "payload.n == ctx['k']" },
+]
+on.done = [{ to = "a", when = "ctx['k'] == 'x' and ctx['k'] == 'y'" }, { to = "END", otherwise = true }]
+[events.go]
+payload = "P"
+[schemas.C]
+k = "string"
+tags = ["string"]
+[schemas.P]
+n = "integer"
+"#;
+    insta::assert_snapshot!(render(source));
+    let without_errors = source
+        .replace("payload.n > 1 or", "payload.n > 2 and")
+        .replace("payload.n == ctx['k']", "payload.n > 2 and ctx['tags'] == []");
+    insta::assert_snapshot!(render(&without_errors));
+}
+
+#[test]
 fn all_mistakes_are_shown_at_once_with_a_way_out() {
     let source = r#"workflow = "Sdlc"
 context = "Ticket"
@@ -171,6 +211,18 @@ fn a_broken_file_is_told_as_such() {
 #[test]
 fn an_empty_file_is_told_what_it_needs() {
     insta::assert_snapshot!(render(""));
+}
+
+#[test]
+fn many_guards_on_one_event_are_held_against_each_other() {
+    let source = |guard: &dyn Fn(usize) -> String, n: usize| {
+        let ways: Vec<_> = (0..n).map(|i| format!("{{ to = \"b\", when = \"{}\" }}", guard(i))).collect();
+        GOOD.replacen("{ to = \"b\", when = \"payload.n > 1\" }", &ways.join(", "), 1)
+    };
+    assert_eq!(compile(&source(&|i| format!("payload.n == {i}"), 60), "w").unwrap().warnings, []);
+    // Each is told the first few that it clashes with, not all.
+    let mistakes = compile(&source(&|i| format!("payload.n > {i}"), 60), "w").unwrap_err();
+    assert_eq!(mistakes.len(), 1 + 2 + 3 * 57);
 }
 
 proptest! {

@@ -22,7 +22,7 @@ fn compiled(path: &str) -> Compiled {
 
 #[test]
 fn plain_workflows_are_equal_to_the_byte() {
-    for name in ["orders", "sdlc"] {
+    for name in ["orders", "sdlc", "release"] {
         let ours = compiled(&format!("tests/fixtures/{name}.toml"));
         assert_eq!(ours.warnings, []);
         assert_eq!(ours.graph_text, read(&format!("tests/fixtures/{name}.json")));
@@ -71,7 +71,7 @@ fn the_example_is_the_originals_starter() {
 
 #[test]
 fn what_we_compile_is_served_with_the_originals_checksum() {
-    for name in ["orders", "sdlc"] {
+    for name in ["orders", "sdlc", "release"] {
         let ours = Graph::parse(&compiled(&format!("tests/fixtures/{name}.toml")).graph_text).unwrap();
         let theirs = Graph::parse(&read(&format!("tests/fixtures/{name}.json"))).unwrap();
         assert_eq!((ours.checksum(), ours.structure()), (theirs.checksum(), theirs.structure()));

@@ -3,6 +3,7 @@
 pub(crate) mod compile;
 pub(crate) mod compile_worker;
 pub(crate) mod dev;
+pub(crate) mod graph;
 pub(crate) mod routine;
 pub(crate) mod serve;
 pub(crate) mod supervise;

@@ -10,6 +10,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 use stateous_api::client::TokensQuery;
 use stateous_api::{Client, FireRequest, StartRequest, Token};
+use stateous_engine::Graph;
 use stateous_engine::json::parse_stored;
 
 use super::remote::Remote;
@@ -69,6 +70,9 @@ enum Act {
         /// Every kind of entry, not only those that the original knows.
         #[arg(long)]
         all: bool,
+        /// Draw the workflow as a Mermaid diagram.
+        #[arg(long)]
+        graph: bool,
     },
     /// Pause a token: it stands still, and what arrives for it is held.
     Pause {
@@ -103,8 +107,12 @@ pub(crate) fn run(args: Args) -> Result<(), Failed> {
             let payload = payload.map(|text| object_argument(&text, "PAYLOAD_JSON")).transpose()?;
             remote.run(|client| fire(client, id, event, payload, key))
         }
+        Some(Act::Show { id: Some(_), graph: true, .. }) => {
+            Err(anyhow::anyhow!("give a token ID or --graph, not both").into())
+        }
+        Some(Act::Show { id: None, graph: true, .. }) => remote.run(draw),
         Some(Act::Show { id: None, .. }) => remote.run(list),
-        Some(Act::Show { id: Some(id), all }) => remote.run(|client| show(client, id, all)),
+        Some(Act::Show { id: Some(id), all, .. }) => remote.run(|client| show(client, id, all)),
         Some(Act::Pause { id }) => remote.run(|client| async move { told(&client.pause(&id).await?) }),
         Some(Act::Resume { id }) => remote.run(|client| async move { told(&client.resume(&id).await?) }),
         Some(Act::Cancel { id }) => remote.run(|client| async move { told(&client.cancel(&id).await?) }),
@@ -145,6 +153,12 @@ async fn list(client: Client) -> Result<(), Failed> {
         out.line("no tokens")?;
     }
     Ok(())
+}
+
+async fn draw(client: Client) -> Result<(), Failed> {
+    let text = client.workflow().await?;
+    let graph = Graph::parse(text.get()).context("the control plane's workflow is no graph file")?;
+    Out::new().line(stateous_compiler::mermaid(&graph).trim_end())
 }
 
 async fn show(client: Client, id: String, all: bool) -> Result<(), Failed> {
