@@ -16,7 +16,7 @@ async fn push_orders(control_plane: &stateous_e2e::ControlPlane) -> anyhow::Resu
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_is_drafted_and_reviewed() -> anyhow::Result<()> {
     let product = Product::new()?;
-    let control_plane = product.serve(&["orders"], "5s").await?;
+    let control_plane = product.serve(&["orders"], "30s").await?;
     if !push_orders(&control_plane).await? {
         return Ok(());
     }
@@ -37,7 +37,7 @@ async fn an_order_is_drafted_and_reviewed() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_started_before_the_routine_came_run_once_it_is_there() -> anyhow::Result<()> {
     let product = Product::new()?;
-    let control_plane = product.serve(&["orders"], "5s").await?;
+    let control_plane = product.serve(&["orders"], "30s").await?;
     let _supervisor = product.supervise("box", &control_plane.url()).await?;
     control_plane
         .start_token("EARLY", "orders", &json!({"title": "an order that came before its routine"}))
@@ -53,7 +53,7 @@ async fn tokens_started_before_the_routine_came_run_once_it_is_there() -> anyhow
 #[tokio::test(flavor = "multi_thread")]
 async fn a_graceful_stop_finishes_what_runs_and_takes_nothing_new() -> anyhow::Result<()> {
     let product = Product::new()?;
-    let mut control_plane = product.serve(&["orders"], "5s").await?;
+    let mut control_plane = product.serve(&["orders"], "30s").await?;
     if !push_orders(&control_plane).await? {
         return Ok(());
     }

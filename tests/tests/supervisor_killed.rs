@@ -10,10 +10,10 @@ use stateous_e2e::{ControlPlane, History, Product, Proxy};
 
 const ID: &str = "LOG-1";
 
-/// A control plane with leases of two seconds and one token of `log-report` on a log of `lines` lines, in small chunks.
-async fn stage(product: &Product, lines: usize) -> anyhow::Result<Option<ControlPlane>> {
+/// A control plane with leases of `lease` and one token of `log-report` on a log of `lines` lines, in small chunks.
+async fn stage(product: &Product, lease: &str, lines: usize) -> anyhow::Result<Option<ControlPlane>> {
     let Some(component) = Product::routine("log-report", "report") else { return Ok(None) };
-    let control_plane = product.serve(&["log-report"], "2s").await?;
+    let control_plane = product.serve(&["log-report"], lease).await?;
     control_plane.push("log-report", "report", &component, RoutineLimits::default()).await?;
     let line = "192.0.2.1 - - [29/Nov/2026:11:16:28 +0000] \"GET / HTTP/1.1\" 200 512\n";
     control_plane
@@ -35,7 +35,7 @@ fn check(history: &History, lines: usize) {
 #[tokio::test(flavor = "multi_thread")]
 async fn before_the_outbox_write_the_attempt_is_lost_and_tried_again() -> anyhow::Result<()> {
     let product = Product::new()?;
-    let Some(control_plane) = stage(&product, 50).await? else { return Ok(()) };
+    let Some(control_plane) = stage(&product, "2s", 50).await? else { return Ok(()) };
     let proxy = Proxy::start(control_plane.address()).await?;
     proxy.hold("/started");
     let mut first = product.supervise("box-1", proxy.url()).await?;
@@ -54,7 +54,7 @@ async fn before_the_outbox_write_the_attempt_is_lost_and_tried_again() -> anyhow
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_outbox_took_is_sent_by_the_next_start() -> anyhow::Result<()> {
     let product = Product::new()?;
-    let Some(control_plane) = stage(&product, 50).await? else { return Ok(()) };
+    let Some(control_plane) = stage(&product, "6s", 50).await? else { return Ok(()) };
     let proxy = Proxy::start(control_plane.address()).await?;
     proxy.hold("/memory");
     let mut first = product.supervise("box", proxy.url()).await?;
@@ -80,7 +80,7 @@ async fn what_the_outbox_took_is_sent_by_the_next_start() -> anyhow::Result<()> 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_report_whose_answer_was_lost_counts_once() -> anyhow::Result<()> {
     let product = Product::new()?;
-    let Some(control_plane) = stage(&product, 20).await? else { return Ok(()) };
+    let Some(control_plane) = stage(&product, "6s", 20).await? else { return Ok(()) };
     let proxy = Proxy::start(control_plane.address()).await?;
     proxy.swallow("/report");
     let mut first = product.supervise("box", proxy.url()).await?;
@@ -100,7 +100,7 @@ async fn a_report_whose_answer_was_lost_counts_once() -> anyhow::Result<()> {
 async fn at_any_moment_nothing_is_lost_and_nothing_moves_twice() -> anyhow::Result<()> {
     let product = Product::new()?;
     let lines = 600;
-    let Some(control_plane) = stage(&product, lines).await? else { return Ok(()) };
+    let Some(control_plane) = stage(&product, "4s", lines).await? else { return Ok(()) };
     let mut seen = 0;
     for round in 0..4 {
         let mut supervisor = product.supervise("box", &control_plane.url()).await?;
