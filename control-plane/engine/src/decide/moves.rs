@@ -35,20 +35,31 @@ pub(super) fn choose(
     // `count('e')` includes the event that is being routed.
     let counts = |name: &str| draft.token.counts.get(name).copied().unwrap_or(0) + u64::from(name == event);
     let facts = Facts { context, payload: payload.unwrap_or(&empty), counts: &counts, branches: &[] };
-    let holding: Vec<&Transition> =
-        candidates.iter().filter(|t| t.when.as_ref().is_some_and(|guard| guard.holds(&facts))).collect();
-    if holding.len() > 1 {
-        return Err(NoMove::Fatal(format!(
-            "{} from {} matched more than one guard ({}); compile the workflow again, which refuses such guards",
+    let chosen = pick(candidates, &facts).map_err(|targets| {
+        NoMove::Fatal(format!(
+            "{} from {} matched more than one guard ({targets}); compile the workflow again, which refuses such guards",
             quote(event),
             quote(state),
-            quote_all(holding.iter().map(|t| t.target.as_str())),
-        )));
-    }
-    let chosen = holding.first().copied().or_else(|| candidates.iter().find(|t| t.when.is_none()));
+        ))
+    })?;
     chosen.cloned().ok_or_else(|| {
         NoMove::Refused(format!("no guard matched {} from {}, and no otherwise", quote(event), quote(state)))
     })
+}
+
+/// The one transition whose guard holds, else the one without a guard. When more than one guard holds, their targets: to
+/// choose would be to guess.
+pub(super) fn pick<'t>(
+    transitions: &'t [Transition],
+    facts: &Facts<'_>,
+) -> Result<Option<&'t Transition>, String> {
+    let holding: Vec<&Transition> =
+        transitions.iter().filter(|t| t.when.as_ref().is_some_and(|guard| guard.holds(facts))).collect();
+    match holding[..] {
+        [] => Ok(transitions.iter().find(|t| t.when.is_none())),
+        [one] => Ok(Some(one)),
+        _ => Err(quote_all(holding.iter().map(|t| t.target.as_str()))),
+    }
 }
 
 /// Routes an event of an active token: moves the token, or fails it, or says why nothing takes the event.

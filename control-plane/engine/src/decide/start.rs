@@ -99,18 +99,12 @@ pub(super) fn start(
 fn first_transition<'w>(workflow: &'w Workflow, context: &Object) -> Result<&'w Transition, String> {
     let (empty, none) = (Object::new(), |_: &str| 0);
     let facts = Facts { context, payload: &empty, counts: &none, branches: &[] };
-    let starts = workflow.starts();
-    let holding: Vec<&Transition> =
-        starts.iter().filter(|t| t.when.as_ref().is_some_and(|guard| guard.holds(&facts))).collect();
-    if holding.len() > 1 {
-        return Err(format!(
-            "more than one transition from START holds ({}); compile the workflow again, which refuses such guards",
-            quote_all(holding.iter().map(|t| t.target.as_str())),
-        ));
-    }
-    holding
-        .first()
-        .copied()
-        .or_else(|| starts.iter().find(|t| t.when.is_none()))
+    moves::pick(workflow.starts(), &facts)
+        .map_err(|targets| {
+            format!(
+                "more than one transition from START holds ({targets}); compile the workflow again, which refuses such \
+                 guards"
+            )
+        })?
         .ok_or_else(|| "no transition from START holds on this context, and there is no otherwise".to_owned())
 }

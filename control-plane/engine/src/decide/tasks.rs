@@ -40,9 +40,7 @@ pub(super) fn claim(
         Kind::TaskClaimed,
         json!({"task": task.id, "supervisor": supervisor, "attempt": task.attempt}),
     );
-    draft.put_task(task.clone());
-    let grant = grant(&draft, loaded, task);
-    draft.finish(Ok(Answer::Granted(Box::new(grant))))
+    hand_out(draft, loaded, task)
 }
 
 /// The grant of a claim whose answer was lost, again, while the supervisor still holds that attempt.
@@ -58,11 +56,9 @@ pub(super) fn repeat_claim(
     if !same || !holds(task, now) {
         return answer(Answer::Stale);
     }
-    let Ok(mut draft) = Draft::of(rules, loaded, member, now) else { return answer(Answer::Stale) };
+    let Ok(draft) = Draft::of(rules, loaded, member, now) else { return answer(Answer::Stale) };
     let task = Task { lease_until: Some(now.plus_ms(rules.lease_ms)), ..task.clone() };
-    draft.put_task(task.clone());
-    let grant = grant(&draft, loaded, task);
-    draft.finish(Ok(Answer::Granted(Box::new(grant))))
+    hand_out(draft, loaded, task)
 }
 
 /// Whether the routine may begin. Asked again after a lost answer, it says the same.
@@ -196,6 +192,13 @@ fn both(loaded: &Loaded) -> Option<(&Task, &Member)> {
 /// Whether the lease still runs. It is over only once its end lies behind us.
 fn holds(task: &Task, now: Timestamp) -> bool {
     task.status.is_held() && task.lease_until.is_some_and(|until| until >= now)
+}
+
+/// The decision that gives the task out as it is now.
+fn hand_out(mut draft: Draft<'_>, loaded: &Loaded, task: Task) -> Decision {
+    draft.put_task(task.clone());
+    let grant = grant(&draft, loaded, task);
+    draft.finish(Ok(Answer::Granted(Box::new(grant))))
 }
 
 fn grant(draft: &Draft<'_>, loaded: &Loaded, task: Task) -> Grant {
