@@ -1,0 +1,103 @@
+//! Which Postgres this machine has, and as whom it runs.
+//!
+//! Postgres refuses to run as root. There, its programs run as `nobody`, whom nothing else belongs to.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{ClusterError, doing, finish};
+
+/// Where Debian and its kin install servers, one folder for each version.
+const INSTALLED: &str = "/usr/lib/postgresql";
+/// The version that we promise to run on.
+const PROMISED: &str = "15";
+/// Whom the programs run as when this process is root's.
+const NOBODY: &str = "nobody";
+
+/// The programs of one Postgres: `initdb`, `pg_ctl`, `psql` and the rest.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    bin: PathBuf,
+    /// Libraries that came with unpacked packages.
+    libraries: Option<PathBuf>,
+    as_nobody: bool,
+}
+
+impl Programs {
+    /// The Postgres that `STATEOUS_POSTGRES_BIN` names, or an installed one, or the one that `cargo xtask` unpacked.
+    #[must_use]
+    pub fn find() -> Option<Self> {
+        let named = std::env::var_os("STATEOUS_POSTGRES_BIN").map(PathBuf::from);
+        let unpacked = unpacked_root();
+        let candidates = named.into_iter().chain(versions(Path::new(INSTALLED)));
+        let bin = candidates.chain(versions(&unpacked.join("usr/lib/postgresql"))).find(|bin| is_whole(bin))?;
+        let libraries = bin.starts_with(&unpacked).then(|| library_folder(&unpacked)).flatten();
+        Some(Self { bin, libraries, as_nobody: rustix::process::geteuid().is_root() })
+    }
+
+    /// A program, run as whoever may run it, wherever that user may be.
+    pub(crate) fn command(&self, name: &str) -> Command {
+        let program = self.bin.join(name);
+        let mut command = if self.as_nobody {
+            let mut command = Command::new("setpriv");
+            command.args([format!("--reuid={NOBODY}"), format!("--regid={}", group())]);
+            command.arg("--clear-groups").arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
+        if let Some(libraries) = &self.libraries {
+            command.env("LD_LIBRARY_PATH", libraries);
+        }
+        // A person's own settings for psql must not lead a test to another server.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PG")) {
+            command.env_remove(name);
+        }
+        command.env("LC_ALL", "C").current_dir("/");
+        command
+    }
+
+    /// Gives a folder to whoever runs the programs.
+    pub(crate) fn hand_over(&self, folder: &Path) -> Result<(), ClusterError> {
+        if self.as_nobody {
+            finish(Command::new("chown").arg(format!("{NOBODY}:{}", group())).arg(folder))?;
+        }
+        fs::read_dir(folder).map(drop).map_err(doing("read the folder for Postgres"))
+    }
+}
+
+/// Where `cargo xtask` unpacks Debian's packages: a folder that looks like `/`.
+fn unpacked_root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = root.canonicalize().unwrap_or(root);
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir));
+    target.join("tools/postgres")
+}
+
+/// The `bin` folders of the versions under a folder: the one that we promise first, then the newest.
+fn versions(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<OsString> = entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
+    let newest = |name: &OsString| name.to_str().and_then(|name| name.parse::<u32>().ok());
+    names.sort_by_key(|name| (name == PROMISED, newest(name)));
+    names.into_iter().rev().map(|name| folder.join(name).join("bin")).collect()
+}
+
+fn is_whole(bin: &Path) -> bool {
+    ["initdb", "pg_ctl", "postgres", "psql"].iter().all(|name| bin.join(name).exists())
+}
+
+/// The folder of shared libraries of this machine's kind, such as `usr/lib/x86_64-linux-gnu`.
+fn library_folder(unpacked: &Path) -> Option<PathBuf> {
+    let kind = format!("{}-linux-gnu", std::env::consts::ARCH);
+    Some(unpacked.join("usr/lib").join(kind)).filter(|folder| folder.is_dir())
+}
+
+/// The group of [`NOBODY`], which is called differently from system to system.
+fn group() -> String {
+    let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let line = passwd.lines().find(|line| line.split(':').next() == Some(NOBODY));
+    line.and_then(|line| line.split(':').nth(3)).unwrap_or("65534").to_owned()
+}
