@@ -39,7 +39,8 @@ pub trait Writer: Send {
     fn begin(&mut self) -> Result<(), Failure>;
     /// Loads what a decision needs, this transaction's own writes included.
     fn load(&mut self, wanted: &Wanted) -> Result<Loaded, Failure>;
-    /// Writes a decision's changes in order. On a failure the transaction may only be rolled back.
+    /// Writes a decision's changes in order. A store may write them later, at the latest with the commit, as long as every
+    /// verb sees them; their failure then comes later too. On a failure the transaction may only be rolled back.
     fn apply(&mut self, changes: &[Change]) -> Result<(), Failure>;
     /// Ids of queued tasks of active tokens which a claim may take, lowest id first, at most `limit`.
     fn queued_tasks(&mut self, filter: &QueuedFilter, limit: u32) -> Result<Vec<u64>, Failure>;
