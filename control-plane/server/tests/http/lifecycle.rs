@@ -48,16 +48,6 @@ async fn another_structure_waits_for_the_tokens_of_the_old_one() {
 }
 
 #[tokio::test]
-async fn a_parallel_state_is_refused_at_the_start() {
-    let release = include_str!("../../../engine/tests/fixtures/graphs/release.json");
-    let folder = Arc::new(tempfile::tempdir().unwrap());
-    let Err(refused) = Plane::start(folder, Arc::new(ManualClock::new(START)), release).await else {
-        panic!("it serves a state that it cannot run");
-    };
-    insta::assert_snapshot!(refused);
-}
-
-#[tokio::test]
 async fn claims_that_wait_are_answered_when_it_stops() {
     let mut plane = Plane::new().await;
     let mut stream = TcpStream::connect(plane.address).await.unwrap();
