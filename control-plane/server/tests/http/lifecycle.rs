@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stateous_server::ServeError;
-use stateous_store::ManualClock;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::harness::{Plane, SDLC, START, is_free};
+use crate::harness::{Plane, SDLC, is_free};
 
 #[tokio::test]
 async fn a_restart_finds_everything_again() {
