@@ -76,10 +76,11 @@ fn numbers<R>(rows: &[&R], value: impl Fn(&R) -> u64) -> Result<Vec<i64>, Broken
 
 fn insert_tokens(conn: &mut Connection, tokens: &[&Token]) -> Result<(), Broken> {
     const SQL: &str = "INSERT INTO tokens (id, folded, workflow, structure, state, status, visit, started_at, \
-        entered_at, parent, seq, visits, counts, entered_by_event, entered_by_payload, paused_at) \
+        entered_at, parent, seq, visits, counts, entered_by_event, entered_by_payload, paused_at, ended_by_event, \
+        ended_by_payload) \
         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], \
         $8::bigint[], $9::bigint[], $10::text[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], \
-        $16::bigint[])";
+        $16::bigint[], $17::text[], $18::text[])";
     if tokens.is_empty() {
         return Ok(());
     }
@@ -100,6 +101,8 @@ fn insert_tokens(conn: &mut Connection, tokens: &[&Token]) -> Result<(), Broken>
         column(tokens, |t| t.entered_by.name.as_str()),
         column(tokens, |t| t.entered_by.payload.as_ref().map(codec::write_object)),
         column(tokens, |t| t.paused_at.map(|at| at.0)),
+        column(tokens, |t| t.ended_by.as_ref().map(|by| by.name.as_str())),
+        column(tokens, |t| t.ended_by.as_ref().and_then(|by| by.payload.as_ref()).map(codec::write_object)),
     ];
     run(conn, SQL, values).map(drop)
 }
@@ -123,10 +126,12 @@ fn insert_contexts(conn: &mut Connection, contexts: &Rows<String, std::sync::Arc
 fn update_tokens(conn: &mut Connection, tokens: &[&Token]) -> Result<(), Broken> {
     const SQL: &str = "UPDATE tokens t SET status = g.status, entered_at = g.entered_at, seq = g.seq, \
         state = g.state, visit = g.visit, visits = g.visits, counts = g.counts, \
-        entered_by_event = g.entered_by_event, entered_by_payload = g.entered_by_payload, paused_at = g.paused_at \
+        entered_by_event = g.entered_by_event, entered_by_payload = g.entered_by_payload, paused_at = g.paused_at, \
+        ended_by_event = g.ended_by_event, ended_by_payload = g.ended_by_payload \
         FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[], \
-        $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[]) AS g (folded, id, status, entered_at, seq, \
-        state, visit, visits, counts, entered_by_event, entered_by_payload, paused_at) \
+        $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::text[], $14::text[]) AS g (folded, id, \
+        status, entered_at, seq, state, visit, visits, counts, entered_by_event, entered_by_payload, paused_at, \
+        ended_by_event, ended_by_payload) \
         WHERE t.folded = g.folded AND t.id = g.id RETURNING t.id";
     if tokens.is_empty() {
         return Ok(());
@@ -144,6 +149,8 @@ fn update_tokens(conn: &mut Connection, tokens: &[&Token]) -> Result<(), Broken>
         column(tokens, |t| t.entered_by.name.as_str()),
         column(tokens, |t| t.entered_by.payload.as_ref().map(codec::write_object)),
         column(tokens, |t| t.paused_at.map(|at| at.0)),
+        column(tokens, |t| t.ended_by.as_ref().map(|by| by.name.as_str())),
+        column(tokens, |t| t.ended_by.as_ref().and_then(|by| by.payload.as_ref()).map(codec::write_object)),
     ];
     let found = sql::all(conn, SQL, values, |row| get::<String>(row, 0))?;
     each(column(tokens, |t| t.id.clone()), found, "token")

@@ -1,6 +1,7 @@
 //! Loads what a decision needs to see, and nothing else: every lookup here is asked for by name in [`Wanted`].
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use stateous_engine::limits;
 use stateous_engine::loaded::{Loaded, Member, Wanted};
@@ -29,7 +30,9 @@ pub(crate) fn load(conn: &mut Connection, wanted: &Wanted) -> Result<Loaded, Bro
     if let Some(id) = id.cloned() {
         let found = token(conn, &id)?;
         match found {
-            Some(token) if token.id == id => loaded.member = Some(member(conn, token, wanted)?),
+            Some(token) if token.id == id => {
+                loaded.member = Some(member(conn, token, wanted.context, wanted.open)?);
+            }
             Some(other) if wanted.folded => loaded.folded = Some(other.id),
             _ => {}
         }
@@ -47,6 +50,9 @@ pub(crate) fn load(conn: &mut Connection, wanted: &Wanted) -> Result<Loaded, Bro
             loaded.key_used = key_used(conn, &id, key)?;
         }
     }
+    loaded.members = members(conn, &wanted.members)?;
+    loaded.contexts = contexts(conn, &wanted.contexts)?;
+    loaded.taken = taken(conn, &wanted.taken)?;
     if let Some(task) = &loaded.task {
         if wanted.memory {
             loaded.memory = memory(conn, task)?;
@@ -58,24 +64,91 @@ pub(crate) fn load(conn: &mut Connection, wanted: &Wanted) -> Result<Loaded, Bro
     Ok(loaded)
 }
 
-fn member(conn: &mut Connection, token: Token, wanted: &Wanted) -> Result<Member, Broken> {
+fn member(conn: &mut Connection, token: Token, with_context: bool, open: bool) -> Result<Member, Broken> {
     let mut member = Member { context: "".into(), tasks: Vec::new(), timers: Vec::new(), token };
     let id = member.token.id.as_str();
-    if wanted.context {
-        const SQL: &str = "SELECT context FROM contexts WHERE token = $1";
-        let context = sql::first(conn, SQL, params![id], |row| Ok(get::<&str>(row, 0)?.into()))?;
-        member.context = context.unwrap_or_default();
+    if with_context {
+        member.context = contexts(conn, &[id])?.remove(id).unwrap_or_default();
     }
-    if wanted.open {
-        let tasks = format!(
-            "SELECT {TASK} FROM tasks WHERE token = $1 AND status IN ('queued', 'claimed', 'started', 'waiting') \
-             ORDER BY id"
-        );
-        member.tasks = sql::all(conn, &tasks, params![id], rows::task)?;
-        let timers = format!("SELECT {TIMER} FROM timers WHERE token = $1 ORDER BY id");
-        member.timers = sql::all(conn, &timers, params![id], rows::timer)?;
+    if open {
+        member.tasks = open_tasks(conn, &[id])?;
+        member.timers = pending_timers(conn, &[id])?;
     }
     Ok(member)
+}
+
+/// Other tokens with their open tasks and pending timers, however many, in three lookups.
+fn members(
+    conn: &mut Connection,
+    ids: &[String],
+) -> Result<BTreeMap<String, Option<Member>>, Broken> {
+    let mut members: BTreeMap<String, Option<Member>> = ids.iter().map(|id| (id.clone(), None)).collect();
+    let folded: Vec<String> =
+        members.keys().filter(|id| !cannot_be_there(id)).map(|id| id.to_ascii_lowercase()).collect();
+    if folded.is_empty() {
+        return Ok(members);
+    }
+    let sql = format!("SELECT {TOKEN} FROM tokens t WHERE t.folded = ANY($1)");
+    let mut found: BTreeMap<String, Member> = BTreeMap::new();
+    for token in sql::all(conn, &sql, params![folded], rows::token)? {
+        // Another token whose id differs only in case is somebody else's.
+        if members.contains_key(&token.id) {
+            let member = Member { context: "".into(), tasks: Vec::new(), timers: Vec::new(), token };
+            found.insert(member.token.id.clone(), member);
+        }
+    }
+    let ids: Vec<&str> = found.keys().map(String::as_str).collect();
+    let (tasks, timers) = (open_tasks(conn, &ids)?, pending_timers(conn, &ids)?);
+    for task in tasks {
+        if let Some(member) = found.get_mut(&task.token) {
+            member.tasks.push(task);
+        }
+    }
+    for timer in timers {
+        if let Some(member) = found.get_mut(&timer.token) {
+            member.timers.push(timer);
+        }
+    }
+    members.extend(found.into_iter().map(|(id, member)| (id, Some(member))));
+    Ok(members)
+}
+
+fn open_tasks(conn: &mut Connection, tokens: &[&str]) -> Result<Vec<Task>, Broken> {
+    let sql = format!(
+        "SELECT {TASK} FROM tasks WHERE token = ANY($1) AND status IN ('queued', 'claimed', 'started', 'waiting') \
+         ORDER BY id"
+    );
+    sql::all(conn, &sql, params![tokens], rows::task)
+}
+
+fn pending_timers(conn: &mut Connection, tokens: &[&str]) -> Result<Vec<Timer>, Broken> {
+    let sql = format!("SELECT {TIMER} FROM timers WHERE token = ANY($1) ORDER BY id");
+    sql::all(conn, &sql, params![tokens], rows::timer)
+}
+
+fn contexts(
+    conn: &mut Connection,
+    tokens: &[impl AsRef<str>],
+) -> Result<BTreeMap<String, Arc<str>>, Broken> {
+    const SQL: &str = "SELECT token, context FROM contexts WHERE token = ANY($1)";
+    let tokens: Vec<&str> = tokens.iter().map(AsRef::as_ref).filter(|id| !cannot_be_there(id)).collect();
+    if tokens.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let found = sql::all(conn, SQL, params![tokens], |row| Ok((get(row, 0)?, get::<&str>(row, 1)?.into())))?;
+    Ok(found.into_iter().collect())
+}
+
+/// Which of these folded ids a token has.
+fn taken(conn: &mut Connection, folded: &[String]) -> Result<BTreeMap<String, bool>, Broken> {
+    const SQL: &str = "SELECT folded FROM tokens WHERE folded = ANY($1)";
+    let mut taken: BTreeMap<String, bool> = folded.iter().map(|id| (id.clone(), false)).collect();
+    let possible: Vec<&str> = folded.iter().map(String::as_str).filter(|id| !cannot_be_there(id)).collect();
+    if !possible.is_empty() {
+        let found = sql::all(conn, SQL, params![possible], |row| get::<String>(row, 0))?;
+        taken.extend(found.into_iter().map(|id| (id, true)));
+    }
+    Ok(taken)
 }
 
 /// The token whose id is `id` when ASCII case is ignored: the caller compares.

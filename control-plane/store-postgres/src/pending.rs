@@ -117,7 +117,8 @@ impl Pending {
             loaded.top.as_ref(),
             loaded.folded.as_ref(),
         ];
-        tokens.into_iter().flatten().any(|id| self.families.contains(&family(id)))
+        let others = wanted.members.iter().chain(&wanted.contexts).chain(&wanted.taken);
+        tokens.into_iter().flatten().chain(others).any(|id| self.families.contains(&family(id)))
             || wanted.task.is_some_and(|id| self.tasks.contains_key(&id))
             || wanted.timer.is_some_and(|id| self.timers.contains_key(&id))
             // The deletion of a timer does not say whose it was.
