@@ -9,6 +9,7 @@ pub(crate) mod serve;
 pub(crate) mod supervise;
 pub(crate) mod token;
 
+mod database;
 mod graphs;
 mod host;
 mod logging;

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use stateous_engine::change::{Answer, Change, Decision};
 use stateous_engine::model::TaskStatus;
 use stateous_engine::{Input, Refusal, Rules, Timestamp, decide_loading, limits};
-use tracing::{error, warn};
+use tracing::warn;
 
 use super::job::Job;
 use super::parked::{Parked, Waiting};
 use super::{Claim, Granted, Push, Upkeep};
 use crate::clock::Clock;
 use crate::failure::{Failure, FailureKind};
+use crate::outage::Outage;
 use crate::rows::{Assignment, Upload};
 use crate::traits::{NewAssignment, Writer};
 
@@ -29,6 +30,7 @@ pub(super) struct Machine {
     rules: Arc<Rules>,
     clock: Arc<dyn Clock>,
     waiting: Waiting,
+    outage: Outage,
 }
 
 /// What became of a job inside a transaction that is not durable yet.
@@ -48,7 +50,7 @@ struct Queued {
 
 impl Machine {
     pub(super) fn new(writer: Box<dyn Writer>, rules: Arc<Rules>, clock: Arc<dyn Clock>) -> Self {
-        Self { writer, rules, clock, waiting: Waiting::default() }
+        Self { writer, rules, clock, waiting: Waiting::default(), outage: Outage::default() }
     }
 
     /// Runs until every sender is gone.
@@ -72,19 +74,31 @@ impl Machine {
 
     /// One transaction for all; when that fails through one of them, one transaction each.
     fn run_batch(&mut self, jobs: Vec<Job>) {
-        let Err((failure, mut jobs)) = self.transact(jobs) else { return };
+        let Err((failure, mut jobs)) = self.run_together(jobs) else { return };
         if failure.kind != FailureKind::Statement || jobs.len() == 1 {
-            report(&failure);
+            self.outage.failed(&failure);
             jobs.into_iter().for_each(|job| job.fail(failure.clone()));
             return;
         }
         warn!(jobs = jobs.len(), error = %failure, "A batch of {} jobs failed; running them one by one", jobs.len());
         for job in jobs.drain(..) {
-            if let Err((failure, jobs)) = self.transact(vec![job]) {
-                report(&failure);
+            if let Err((failure, jobs)) = self.run_together(vec![job]) {
+                self.outage.failed(&failure);
                 jobs.into_iter().for_each(|job| job.fail(failure.clone()));
             }
         }
+    }
+
+    /// One transaction, and one more when another program's was in the way of the first.
+    fn run_together(&mut self, jobs: Vec<Job>) -> Result<(), (Failure, Vec<Job>)> {
+        let done = match self.transact(jobs) {
+            Err((failure, jobs)) if failure.kind == FailureKind::Collided => self.transact(jobs),
+            done => done,
+        };
+        if done.is_ok() {
+            self.outage.worked();
+        }
+        done
     }
 
     /// Runs `jobs` in one transaction and answers them once it is durable. Gives them back unanswered when it is not.
@@ -331,8 +345,4 @@ fn settle_claim(parked: Parked, granted: Vec<Granted>) -> Settled {
 
 fn size(grant: &stateous_engine::Grant) -> usize {
     grant.context.len() + grant.memory.iter().map(|cell| cell.key.len() + cell.value.len()).sum::<usize>()
-}
-
-fn report(failure: &Failure) {
-    error!(error = %failure, cause = failure.source.as_ref().map(tracing::field::display), "Nothing was written: {failure}");
 }

@@ -45,6 +45,8 @@ struct Watch {
     /// While it is shut, a commit says that it is there and waits for its opening.
     gate: Mutex<Option<(Sender<()>, Receiver<()>)>>,
     poison: Mutex<Option<String>>,
+    /// How many of the next commits find another program in their way.
+    collisions: AtomicU32,
 }
 
 impl Writer for Watched {
@@ -107,6 +109,10 @@ impl Writer for Watched {
         if let Some((here, opened)) = gate {
             let _ = here.send(());
             let _ = opened.recv();
+        }
+        let fewer = |left: u32| left.checked_sub(1);
+        if self.watch.collisions.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer).is_ok() {
+            return Err(Failure::new(FailureKind::Collided, "in the way"));
         }
         self.watch.commits.fetch_add(1, Ordering::SeqCst);
         self.writer.commit(now)
@@ -272,6 +278,23 @@ pub fn inputs_that_arrive_together_share_a_commit(harness: &dyn Harness) {
             let token = bench.token(&format!("t-{number}")).unwrap();
             assert_eq!(token.state, "draft");
         }
+    });
+}
+
+/// Whoever is in the way once is gone a moment later; whoever stays is told of.
+pub fn a_collision_is_run_once_more(harness: &dyn Harness) {
+    let bench = Bench::start(harness, &[]);
+    run(async {
+        bench.watch.collisions.store(1, Ordering::SeqCst);
+        assert!(matches!(bench.answer(start("t-1")).await, Ok(Answer::Created(_))));
+        assert_eq!(bench.commits(), 1);
+
+        bench.watch.collisions.store(2, Ordering::SeqCst);
+        let failure = bench.submit(start("t-2")).await.await.unwrap().unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Collided);
+        assert!(bench.token("t-2").is_none());
+        assert!(matches!(bench.answer(start("t-2")).await, Ok(Answer::Created(_))));
+        assert_eq!(bench.token("t-2").unwrap().seq, bench.token("t-1").unwrap().seq, "written once");
     });
 }
 

@@ -124,6 +124,7 @@ macro_rules! conformance_suite {
             }
             committer {
                 inputs_that_arrive_together_share_a_commit,
+                a_collision_is_run_once_more,
                 a_guilty_input_fails_alone,
                 a_panic_in_a_decision_fails_alone,
                 a_refused_input_spoils_nothing,

@@ -8,7 +8,7 @@ use stateous_engine::{Catalog, Graph};
 use stateous_server::{ControlPlane, Options, ServeError};
 
 use crate::Failed;
-use crate::commands::{graphs, serve};
+use crate::commands::{database, graphs};
 use crate::text::say;
 
 /// A control plane and what it was started from.
@@ -92,10 +92,10 @@ impl Plane {
 
 async fn run(
     graph: &str,
-    database: &std::path::Path,
+    file: &std::path::Path,
     listener: &TcpListener,
 ) -> anyhow::Result<ControlPlane> {
-    let store = serve::open(&format!("sqlite:///{}", database.display()))?;
+    let store = database::open(&format!("sqlite:///{}", file.display()))?;
     let catalog = Catalog::new(vec![Graph::parse(graph)?])?;
     let listener = listener.try_clone().context("cannot go on listening")?;
     Ok(ControlPlane::start(listener, store, catalog, Options::default()).await?)
