@@ -18,6 +18,7 @@ pub(crate) struct Args {
 pub(crate) fn run_all(root: &Path, args: &Args) -> Result<()> {
     if let Some(only) = &args.only {
         crate::guests::build_all(root, false)?;
+        crate::postgres::prepare(root)?;
         build(root)?;
         return run(required(cargo(root).args(["test", "--workspace", "--no-fail-fast", only])));
     }
@@ -32,6 +33,8 @@ pub(crate) fn run_all(root: &Path, args: &Args) -> Result<()> {
     crate::guests::build_all(root, false)?;
     step("Guests, the way round: Debian's compiler");
     crate::guests::check_fallback(root)?;
+    step("Postgres, for private clusters");
+    crate::postgres::prepare(root)?;
     step("The rules build without an operating system");
     crate::guests::check_for_wasm(root, &["stateous-engine", "stateous-compiler"])?;
     step("Lints");

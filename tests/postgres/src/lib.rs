@@ -95,7 +95,7 @@ impl Cluster {
     ///
     /// # Errors
     /// See [`ClusterError`].
-    pub fn start(programs: Programs) -> Result<Self, ClusterError> {
+    pub fn start(mut programs: Programs) -> Result<Self, ClusterError> {
         let folder = tempfile::Builder::new().prefix("stateous-postgres-").tempdir();
         let folder = folder.map_err(doing("make a folder for Postgres"))?;
         programs.hand_over(folder.path())?;

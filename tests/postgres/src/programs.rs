@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{ClusterError, doing, finish};
+use crate::{ClusterError, finish};
 
 /// Where Debian and its kin install servers, one folder for each version.
 const INSTALLED: &str = "/usr/lib/postgresql";
@@ -37,6 +37,12 @@ impl Programs {
         Some(Self { bin, libraries, as_nobody: rustix::process::geteuid().is_root() })
     }
 
+    /// The folder of the programs.
+    #[must_use]
+    pub fn bin(&self) -> &Path {
+        &self.bin
+    }
+
     /// A program, run as whoever may run it, wherever that user may be.
     pub(crate) fn command(&self, name: &str) -> Command {
         let program = self.bin.join(name);
@@ -59,12 +65,20 @@ impl Programs {
         command
     }
 
-    /// Gives a folder to whoever runs the programs.
-    pub(crate) fn hand_over(&self, folder: &Path) -> Result<(), ClusterError> {
-        if self.as_nobody {
-            finish(Command::new("chown").arg(format!("{NOBODY}:{}", group())).arg(folder))?;
+    /// Gives a folder to whoever runs the programs, together with a copy of the programs where that user could not reach
+    /// them: root's own folders are closed to everybody.
+    pub(crate) fn hand_over(&mut self, folder: &Path) -> Result<(), ClusterError> {
+        if !self.as_nobody {
+            return Ok(());
         }
-        fs::read_dir(folder).map(drop).map_err(doing("read the folder for Postgres"))
+        let unpacked = unpacked_root();
+        if self.bin.starts_with(&unpacked) && finish(self.command("postgres").arg("--version")).is_err() {
+            finish(Command::new("cp").arg("-a").arg(unpacked.join("usr")).arg(folder))?;
+            let moved = |path: &Path| path.strip_prefix(&unpacked).ok().map(|inside| folder.join(inside));
+            self.bin = moved(&self.bin).unwrap_or_default();
+            self.libraries = self.libraries.as_deref().and_then(moved);
+        }
+        finish(Command::new("chown").arg(format!("{NOBODY}:{}", group())).arg(folder)).map(drop)
     }
 }
 
