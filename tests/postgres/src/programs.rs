@@ -4,6 +4,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -72,7 +73,7 @@ impl Programs {
             return Ok(());
         }
         let unpacked = unpacked_root();
-        if self.bin.starts_with(&unpacked) && finish(self.command("postgres").arg("--version")).is_err() {
+        if self.bin.starts_with(&unpacked) && !everybody_reaches(&self.bin) {
             finish(Command::new("cp").arg("-a").arg(unpacked.join("usr")).arg(folder))?;
             let moved = |path: &Path| path.strip_prefix(&unpacked).ok().map(|inside| folder.join(inside));
             self.bin = moved(&self.bin).unwrap_or_default();
@@ -97,6 +98,12 @@ fn versions(folder: &Path) -> Vec<PathBuf> {
     let newest = |name: &OsString| name.to_str().and_then(|name| name.parse::<u32>().ok());
     names.sort_by_key(|name| (name == PROMISED, newest(name)));
     names.into_iter().rev().map(|name| folder.join(name).join("bin")).collect()
+}
+
+/// Whether every user may go into a folder.
+fn everybody_reaches(folder: &Path) -> bool {
+    let is_open = |above: &Path| above.metadata().is_ok_and(|found| found.permissions().mode() & 0o001 != 0);
+    folder.ancestors().all(is_open)
 }
 
 fn is_whole(bin: &Path) -> bool {
