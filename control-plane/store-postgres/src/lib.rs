@@ -28,6 +28,9 @@ mod failure;
 mod rows;
 mod sql;
 
+#[cfg(test)]
+mod costs;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

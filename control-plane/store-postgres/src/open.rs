@@ -102,6 +102,12 @@ impl Address {
             ("default_transaction_isolation", "read committed".to_owned()),
             // A plan that was made for an empty table walks over a large one. Plans are made for each statement.
             ("plan_cache_mode", "force_custom_plan".to_owned()),
+            // Every statement is written for one index, in its order. What Postgres guesses of tables that it has not
+            // looked at yet, or not lately, must not lead it to walk over them.
+            ("enable_seqscan", "off".to_owned()),
+            ("enable_bitmapscan", "off".to_owned()),
+            ("enable_hashjoin", "off".to_owned()),
+            ("enable_mergejoin", "off".to_owned()),
             // Statements are short: to compile one costs more than to run it.
             ("jit", "off".to_owned()),
         ];
