@@ -73,12 +73,7 @@ impl Address {
     /// Postgres, so that a control plane that stands still holds up nobody.
     pub(crate) fn connect_to_write(&self) -> Result<Connection, Broken> {
         let silence = milliseconds(self.limits.silence);
-        let mut conn = self.connect(&[("idle_in_transaction_session_timeout", silence)])?;
-        // Whatever the server's default is, a commit is on the disk when it returns. Stricter settings stay.
-        const DURABLE: &str = "SELECT set_config('synchronous_commit', 'on', false) \
-            WHERE current_setting('synchronous_commit') IN ('off', 'local')";
-        sql::script(&mut conn, DURABLE)?;
-        Ok(conn)
+        durable(self.connect(&[("idle_in_transaction_session_timeout", silence)])?)
     }
 
     /// A connection that reads beside the writer.
@@ -88,7 +83,7 @@ impl Address {
 
     /// A connection for the lock, which Postgres closes when it hears nothing of it for too long.
     pub(crate) fn connect_to_hold(&self) -> Result<Connection, Broken> {
-        self.connect(&[("idle_session_timeout", milliseconds(self.limits.silence))])
+        durable(self.connect(&[("idle_session_timeout", milliseconds(self.limits.silence))])?)
     }
 
     fn connect(&self, besides: &[(&str, String)]) -> Result<Connection, Broken> {
@@ -114,6 +109,14 @@ impl Address {
         let options = self.options.clone().options(settings).options(besides.iter().cloned());
         Connection::open(&options, *connect, *statement + GRACE)
     }
+}
+
+/// Whatever the server's default is, a commit is on the disk when it returns. Stricter settings stay.
+fn durable(mut conn: Connection) -> Result<Connection, Broken> {
+    const SQL: &str = "SELECT set_config('synchronous_commit', 'on', false) \
+        WHERE current_setting('synchronous_commit') IN ('off', 'local')";
+    sql::script(&mut conn, SQL)?;
+    Ok(conn)
 }
 
 fn milliseconds(time: Duration) -> String {

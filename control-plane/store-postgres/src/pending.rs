@@ -3,7 +3,7 @@
 //! A decision's changes wait here until somebody in the same transaction has to see them, at the latest for the commit;
 //! then `apply` writes them with one statement a table, however many decisions they come from. Of a row that changes
 //! several times only the last form is written. What a decision sees is nevertheless what was decided before it:
-//! [`Pending::touches`] tells when a lookup could miss something, and then everything is written and looked up again.
+//! [`Touched::touches`] tells when a lookup could miss something, and then everything is written and looked up again.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -39,7 +39,15 @@ pub(crate) struct Pending {
     /// Values of memory cells; `None` deletes.
     pub(crate) cells: BTreeMap<CellKey, Option<Arc<str>>>,
     pub(crate) entries: Vec<Entry>,
+    pub(crate) touched: Touched,
+}
+
+/// What changes are about.
+#[derive(Debug, Default)]
+pub(crate) struct Touched {
     families: HashSet<String>,
+    tasks: HashSet<u64>,
+    timers: HashSet<u64>,
 }
 
 impl Pending {
@@ -90,21 +98,34 @@ impl Pending {
             }
         };
         if taken {
-            self.families.extend(owners(change).into_iter().flatten().map(family));
+            self.touched.add(change);
         }
         taken
     }
 
     /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { tokens, contexts, tasks, timers, held, wiped, cells, entries, families: _ } = self;
+        let Self { tokens, contexts, tasks, timers, held, wiped, cells, entries, touched: _ } = self;
         let rows = tokens.len() + contexts.len() + tasks.len() + timers.len() + held.len();
         rows + wiped.len() + cells.len() + entries.len() == 0
     }
+}
 
-    /// Whether what was loaded could be other than it is once everything is written.
+impl Touched {
+    /// Adds what a change is about.
+    pub(crate) fn add(&mut self, change: &Change) {
+        self.families.extend(owners(change).into_iter().flatten().map(family));
+        match change {
+            Change::InsertTask(task) | Change::UpdateTask(task) => drop(self.tasks.insert(task.id)),
+            Change::InsertTimer(timer) | Change::UpdateTimer(timer) => drop(self.timers.insert(timer.id)),
+            Change::DeleteTimer(id) => drop(self.timers.insert(*id)),
+            _ => {}
+        }
+    }
+
+    /// Whether what was loaded could be other than it is, now that these changes were decided.
     pub(crate) fn touches(&self, wanted: &Wanted, loaded: &Loaded) -> bool {
-        if self.is_empty() {
+        if self.families.is_empty() && self.timers.is_empty() {
             return false;
         }
         let member = loaded.member.as_ref();
@@ -119,10 +140,10 @@ impl Pending {
         ];
         let others = wanted.members.iter().chain(&wanted.contexts).chain(&wanted.taken);
         tokens.into_iter().flatten().chain(others).any(|id| self.families.contains(&family(id)))
-            || wanted.task.is_some_and(|id| self.tasks.contains_key(&id))
-            || wanted.timer.is_some_and(|id| self.timers.contains_key(&id))
+            || wanted.task.is_some_and(|id| self.tasks.contains(&id))
+            || wanted.timer.is_some_and(|id| self.timers.contains(&id))
             // The deletion of a timer does not say whose it was.
-            || member.is_some_and(|m| m.timers.iter().any(|timer| self.timers.contains_key(&timer.id)))
+            || member.is_some_and(|m| m.timers.iter().any(|timer| self.timers.contains(&timer.id)))
     }
 }
 
@@ -191,12 +212,12 @@ mod tests {
         let mut pending = Pending::default();
         let of = |token: &str| Wanted { token: Some(token.to_owned()), ..Wanted::default() };
         let none = Loaded::default();
-        assert!(!pending.touches(&of("a"), &none));
+        assert!(!pending.touched.touches(&of("a"), &none));
         assert!(pending.add(&Change::DeleteAllMemory { token: "A.draft.1.lint".to_owned() }));
-        assert!(pending.touches(&of("a"), &none) && pending.touches(&of("a.draft.2.lint"), &none));
-        assert!(!pending.touches(&of("b"), &none) && !pending.touches(&of("ab"), &none));
+        assert!(pending.touched.touches(&of("a"), &none) && pending.touched.touches(&of("a.draft.2.lint"), &none));
+        assert!(!pending.touched.touches(&of("b"), &none) && !pending.touched.touches(&of("ab"), &none));
         assert!(pending.add(&Change::DeleteTimer(7)));
-        assert!(pending.touches(&Wanted { timer: Some(7), ..Wanted::default() }, &none));
-        assert!(!pending.touches(&Wanted { timer: Some(8), ..Wanted::default() }, &none));
+        assert!(pending.touched.touches(&Wanted { timer: Some(7), ..Wanted::default() }, &none));
+        assert!(!pending.touched.touches(&Wanted { timer: Some(8), ..Wanted::default() }, &none));
     }
 }

@@ -1,5 +1,6 @@
 //! The one connection that writes: transactions, and the verbs inside them.
 
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use stateous_engine::Timestamp;
@@ -11,7 +12,7 @@ use stateous_store::{
 
 use crate::connection::Connection;
 use crate::failure::{Broken, During};
-use crate::pending::Pending;
+use crate::pending::{Pending, Touched};
 use crate::rows::{self, CONTROL, get, time, whole};
 use crate::sql::{self, params};
 use crate::{Held, apply, find, load, routines};
@@ -19,6 +20,9 @@ use crate::{Held, apply, find, load, routines};
 /// How old the time at which this control plane was alive may be before a transaction without changes writes it: a
 /// claim that finds nothing should not cost a flush of the disk.
 const ALIVE_MS: i64 = 500;
+
+/// How many decisions' rows are looked up together: bounds what is in memory, since contexts can be large.
+const TOGETHER: usize = 64;
 
 /// The writer.
 pub(crate) struct PostgresWriter {
@@ -33,6 +37,14 @@ pub(crate) struct PostgresWriter {
     /// Whether the transaction wrote anything.
     wrote: bool,
     pending: Pending,
+    /// What all changes of the transaction are about, written or not.
+    touched: Touched,
+    /// What will be loaded next, in order.
+    coming: VecDeque<Wanted>,
+    /// What was loaded ahead of its time, in order.
+    ahead: VecDeque<(Wanted, Loaded)>,
+    /// Components in force, as the transaction found them.
+    assignments: HashMap<(String, String), Option<Assignment>>,
 }
 
 /// What must only grow. Kept here rather than read back: a rolled back transaction leaves gaps, never a clash.
@@ -53,6 +65,10 @@ impl PostgresWriter {
             open: false,
             wrote: false,
             pending: Pending::default(),
+            touched: Touched::default(),
+            coming: VecDeque::new(),
+            ahead: VecDeque::new(),
+            assignments: HashMap::new(),
         };
         writer.connect()?;
         Ok(writer)
@@ -107,8 +123,37 @@ impl PostgresWriter {
         Err(taken_over())
     }
 
+    /// What is wanted, if it was loaded ahead and nothing that was decided since has to do with it. What was passed over
+    /// is not asked for any more.
+    fn loaded_ahead(&mut self, wanted: &Wanted) -> Option<Loaded> {
+        let place = self.ahead.iter().position(|(coming, _)| coming == wanted)?;
+        let (_, loaded) = self.ahead.drain(..=place).next_back()?;
+        (!self.touched.touches(wanted, &loaded)).then_some(loaded)
+    }
+
+    /// Loads `wanted`, together with what comes after it if it was announced.
+    fn load_with_next(&mut self, wanted: &Wanted) -> Result<Loaded, Failure> {
+        let Some(place) = self.coming.iter().position(|coming| coming == wanted) else {
+            return load::load(self.tx()?, wanted).during("load a token");
+        };
+        self.coming.drain(..place);
+        let together: Vec<Wanted> = self.coming.drain(..self.coming.len().min(TOGETHER)).collect();
+        let mut loaded = match load::load_all(self.tx()?, &together) {
+            // One row that does not read must not keep the others from being loaded.
+            Err(Broken::Row(_)) => return load::load(self.tx()?, wanted).during("load a token"),
+            loaded => loaded.during("load a token")?.into_iter(),
+        };
+        let first = loaded.next().unwrap_or_default();
+        self.ahead = together.into_iter().skip(1).zip(loaded).collect();
+        Ok(first)
+    }
+
     fn forget(&mut self) {
-        (self.open, self.wrote, self.pending) = (false, false, Pending::default());
+        (self.open, self.wrote) = (false, false);
+        (self.pending, self.touched) = (Pending::default(), Touched::default());
+        self.coming.clear();
+        self.ahead.clear();
+        self.assignments.clear();
     }
 }
 
@@ -144,9 +189,18 @@ impl Writer for PostgresWriter {
         begun
     }
 
+    fn ahead(&mut self, wanted: Vec<Wanted>) {
+        self.coming = wanted.into();
+        self.ahead.clear();
+    }
+
     fn load(&mut self, wanted: &Wanted) -> Result<Loaded, Failure> {
-        let mut loaded = load::load(self.tx()?, wanted).during("load a token")?;
-        if self.pending.touches(wanted, &loaded) {
+        self.tx()?;
+        let mut loaded = match self.loaded_ahead(wanted) {
+            Some(loaded) => loaded,
+            None => self.load_with_next(wanted)?,
+        };
+        if self.pending.touched.touches(wanted, &loaded) {
             loaded = load::load(self.written()?, wanted).during("load a token")?;
         }
         Ok(Loaded { next_task: self.marks.next_task, next_timer: self.marks.next_timer, ..loaded })
@@ -160,6 +214,7 @@ impl Writer for PostgresWriter {
                 // Nothing waits now that it could go on from.
                 let _ = self.pending.add(change);
             }
+            self.touched.add(change);
             match change {
                 Change::InsertTask(task) => self.marks.next_task = self.marks.next_task.max(task.id + 1),
                 Change::InsertTimer(timer) => self.marks.next_timer = self.marks.next_timer.max(timer.id + 1),
@@ -179,7 +234,13 @@ impl Writer for PostgresWriter {
     }
 
     fn assignment(&mut self, workflow: &str, state: &str) -> Result<Option<Assignment>, Failure> {
-        routines::assignment(self.tx()?, workflow, state).during("find the routine of a state")
+        let place = (workflow.to_owned(), state.to_owned());
+        if let Some(known) = self.assignments.get(&place) {
+            return Ok(known.clone());
+        }
+        let found = routines::assignment(self.tx()?, workflow, state).during("find the routine of a state")?;
+        self.assignments.insert(place, found.clone());
+        Ok(found)
     }
 
     fn assign(
@@ -190,6 +251,7 @@ impl Writer for PostgresWriter {
         now: Timestamp,
     ) -> Result<Assignment, Failure> {
         self.wrote = true;
+        self.assignments.clear();
         routines::assign(self.tx()?, upload, bytes, to, now).during("assign a routine")
     }
 

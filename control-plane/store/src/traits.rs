@@ -37,6 +37,10 @@ pub struct QueuedFilter {
 pub trait Writer: Send {
     /// Opens a transaction that no other writer can come between.
     fn begin(&mut self) -> Result<(), Failure>;
+    /// Says what will be loaded next in this transaction, in this order. Only a hint: a store may look it up together.
+    fn ahead(&mut self, wanted: Vec<Wanted>) {
+        drop(wanted);
+    }
     /// Loads what a decision needs, this transaction's own writes included.
     fn load(&mut self, wanted: &Wanted) -> Result<Loaded, Failure>;
     /// Writes a decision's changes in order. A store may write them later, at the latest with the commit, as long as every

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use stateous_engine::change::{Answer, Change, Decision};
+use stateous_engine::loaded::Wanted;
 use stateous_engine::model::TaskStatus;
 use stateous_engine::{Input, Refusal, Rules, Timestamp, decide_loading, limits};
 use tracing::warn;
@@ -129,6 +130,7 @@ impl Machine {
         self.writer.begin()?;
         let mut queued = Queued::default();
         let mut results = Vec::with_capacity(jobs.len());
+        self.writer.ahead(jobs.iter().flat_map(Job::inputs).map(|input| Wanted::for_input(&input)).collect());
         let claims = jobs.iter().position(|job| matches!(job, Job::Claim(_))).unwrap_or(jobs.len());
         for job in &jobs[..claims] {
             results.push(self.guarded(job, now, &mut queued)?);
@@ -257,6 +259,7 @@ impl Machine {
                 timers.into_iter().map(|timer| Input::FireTimer { timer }).collect()
             }
         };
+        self.writer.ahead(inputs.iter().map(Wanted::for_input).collect());
         for input in &inputs {
             // Nobody waits for these; what the clock may not do, the ledger says.
             let _ = self.decide(input, now, queued)?;
@@ -277,9 +280,14 @@ impl Machine {
             }
         }
         let mut bytes = 0;
-        for task in self.writer.queued_tasks(&claim.filter, claim.max)? {
+        let tasks = self.writer.queued_tasks(&claim.filter, claim.max)?;
+        let input = |task: u64| {
             let (supervisor, request) = (claim.supervisor.clone(), claim.request.clone());
-            self.grant(&Input::ClaimTask { task, supervisor, request }, now, queued, &mut granted)?;
+            Input::ClaimTask { task, supervisor, request }
+        };
+        self.writer.ahead(tasks.iter().map(|&task| Wanted::for_input(&input(task))).collect());
+        for task in tasks {
+            self.grant(&input(task), now, queued, &mut granted)?;
             bytes += granted.last().map_or(0, |last| size(&last.grant));
             if bytes >= limits::CLAIM_BYTES {
                 break;

@@ -53,6 +53,9 @@ impl Writer for Watched {
     fn begin(&mut self) -> Result<(), Failure> {
         self.writer.begin()
     }
+    fn ahead(&mut self, wanted: Vec<Wanted>) {
+        self.writer.ahead(wanted);
+    }
     fn load(&mut self, wanted: &Wanted) -> Result<Loaded, Failure> {
         self.writer.load(wanted)
     }
