@@ -164,6 +164,7 @@ fn what_a_commit_promises_does_not_hang_on_the_servers_settings() {
     cluster.sql(name(&url), watch);
     let store = open(&url).unwrap();
     let mut writer = store.writer().unwrap();
+    cluster.sql(name(&url), "DELETE FROM seen");
     writer.begin().unwrap();
     writer.record_graph("s", "c").unwrap();
     writer.commit(NOW).unwrap();
