@@ -42,6 +42,9 @@ pub(crate) fn run_all(root: &Path, args: &Args) -> Result<()> {
     step("Tests: unit, conformance, guests, stories with real processes");
     build(root)?;
     run(required(cargo(root).args(["test", "--workspace", "--no-fail-fast"])))?;
+    step("Tests of the control plane at its HTTP boundary, once more on Postgres");
+    let http = ["test", "--workspace", "--test", "http"];
+    run(required(cargo(root).args(http)).env("STATEOUS_TEST_DATABASE", "postgres"))?;
     step("Tests of the examples' routines, natively");
     for manifest in crate::guests::manifests(root)? {
         if manifest.starts_with(root.join("examples")) {
