@@ -27,7 +27,7 @@ pub(crate) fn open(url: &str) -> anyhow::Result<Arc<dyn Store>> {
         let scheme = url.split(':').next().unwrap_or(url);
         ensure!(
             scheme == "sqlite",
-            "--db takes sqlite:///FILE or postgres://…; Stateous has no store for '{scheme}'"
+            "--db takes sqlite:///FILE or postgres://HOST/DATABASE; this version of Stateous has no store for '{scheme}'"
         );
         bail!("--db takes sqlite:///FILE, such as sqlite:///stateous.db, not '{url}'");
     };
