@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use stateous_api::{Client, StartRequest};
+use stateous_api::{Client, ClientError, Code, StartRequest};
 use stateous_e2e::{ControlPlane, Product, eventually};
 use stateous_private_postgres::Cluster;
 
@@ -11,19 +11,19 @@ const PING: &str = r#"{"stateous": 1, "workflow": "ping", "states": {"here": {}}
   "transitions": [{"from": "__start__", "to": "here"}, {"from": "here", "to": "__end__", "on": "end"}], "schemas": {}}"#;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-async fn start(client: &Client, id: &str) -> Result<(), stateous_api::ClientError> {
+async fn start(client: &Client, id: &str) -> Result<(), ClientError> {
     let start = StartRequest { token: id.to_owned(), context: None, workflow: None };
     client.start_token(&start).await.map(drop)
 }
 
-/// Starts one token after the other until one is refused, and answers how many were taken and what the refusal said.
-async fn until_refused(plane: &ControlPlane, taken: &mut Vec<String>) -> anyhow::Result<String> {
+/// Starts one token after the other until one is refused, and answers how it was refused.
+async fn until_refused(plane: &ControlPlane, taken: &mut Vec<String>) -> anyhow::Result<ClientError> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let id = format!("T-{}", taken.len());
         match start(plane.client(), &id).await {
             Ok(()) => taken.push(id),
-            Err(refused) => return Ok(format!("{refused:?}")),
+            Err(refused) => return Ok(refused),
         }
         anyhow::ensure!(Instant::now() < deadline, "nothing is refused without a database");
     }
@@ -45,7 +45,7 @@ async fn it_is_killed_and_comes_back() -> anyhow::Result<()> {
         }
         cluster.kill();
         let refused = until_refused(&plane, &mut taken).await?;
-        anyhow::ensure!(refused.contains("DatabaseBusy"), "{refused}");
+        assert_eq!(refused.code(), Some(Code::DatabaseBusy), "{refused}");
         cluster.start_again()?;
         let next = format!("T-{}", taken.len());
         let back = eventually(PATIENCE, async || start(plane.client(), &next).await.ok()).await;

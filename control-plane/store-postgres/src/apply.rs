@@ -359,8 +359,8 @@ fn delete_all_memory(conn: &mut Connection, tokens: &[&str]) -> Result<(), Broke
 }
 
 fn append(conn: &mut Connection, entries: &[Entry]) -> Result<(), Broken> {
-    const SQL: &str = "INSERT INTO ledger (token, seq, at, kind, key, data) SELECT * FROM unnest($1::text[], \
-        $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[])";
+    const SQL: &str = "INSERT INTO ledger (token, seq, at, kind, key, data, private) SELECT * FROM unnest($1::text[], \
+        $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])";
     if entries.is_empty() {
         return Ok(());
     }
@@ -373,6 +373,7 @@ fn append(conn: &mut Connection, entries: &[Entry]) -> Result<(), Broken> {
         stored.iter().map(|stored| stored.kind).collect::<Vec<_>>(),
         column(&entries, |e| e.key.as_deref()),
         stored.iter().map(|stored| stored.data.as_str()).collect::<Vec<_>>(),
+        column(&entries, |e| e.private.as_ref().map(codec::write_private)),
     ];
     run(conn, SQL, values).map(drop)
 }

@@ -25,6 +25,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "tables", sql: include_str!("../migrations/0001_tables.sql") },
     Migration { name: "held", sql: include_str!("../migrations/0002_held.sql") },
     Migration { name: "ended_by", sql: include_str!("../migrations/0003_ended_by.sql") },
+    Migration { name: "private", sql: include_str!("../migrations/0004_private.sql") },
 ];
 
 /// What the comment on the table of migrations says in a database that is ours.

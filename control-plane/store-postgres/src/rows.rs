@@ -109,11 +109,13 @@ pub(crate) fn cell(row: &PgRow) -> Result<MemoryCell, Broken> {
 }
 
 /// Columns of a ledger entry.
-pub(crate) const ENTRY: &str = "token, seq, at, kind, key, data";
+pub(crate) const ENTRY: &str = "token, seq, at, kind, key, data, private";
 
 pub(crate) fn entry(row: &PgRow) -> Result<Entry, Broken> {
     let (kind, data) = codec::read_entry(get(row, 3)?, get(row, 5)?)?;
-    Ok(Entry { token: get(row, 0)?, seq: whole(row, 1)?, at: time(row, 2)?, kind, data, key: get(row, 4)? })
+    let private = get::<Option<&str>>(row, 6)?.map(codec::read_private).transpose()?;
+    let (token, seq, at) = (get(row, 0)?, whole(row, 1)?, time(row, 2)?);
+    Ok(Entry { token, seq, at, kind, data, key: get(row, 4)?, private })
 }
 
 /// Columns of an assignment; the table is called `a` where they are read.

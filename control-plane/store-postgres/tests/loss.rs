@@ -52,7 +52,7 @@ fn token(id: &str) -> Change {
 
 fn note(id: &str, seq: u64) -> Change {
     let (token, data) = (id.to_owned(), Object::new());
-    Change::Append(Entry { token, seq, at: NOW, kind: Kind::Paused, data, key: None })
+    Change::Append(Entry { token, seq, at: NOW, kind: Kind::Paused, data, key: None, private: None })
 }
 
 /// Writes in a transaction of its own. What fails is taken back.
