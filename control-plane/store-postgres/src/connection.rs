@@ -29,15 +29,20 @@ impl Connection {
         limit: Duration,
     ) -> Result<Self, Broken> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(sqlx::Error::Io)?;
-        let connecting = async { tokio::time::timeout(connect, options.connect()).await };
-        match runtime.block_on(connecting) {
-            Ok(Ok(inner)) => Ok(Self { inner, runtime: Some(runtime), limit, gone: false }),
-            failed => {
-                // A name that is being looked up must not be waited for.
-                runtime.shutdown_background();
-                failed.map_err(|_| Broken::Silent(connect))?.map(|_| unreachable!()).map_err(Broken::Sql)
-            }
-        }
+        let connected = runtime.block_on(async { tokio::time::timeout(connect, options.connect()).await });
+        let broken = match connected {
+            Ok(Ok(inner)) => return Ok(Self { inner, runtime: Some(runtime), limit, gone: false }),
+            Ok(Err(error)) => Broken::Sql(error),
+            Err(_) => Broken::Silent(connect),
+        };
+        // A name that is being looked up must not be waited for.
+        runtime.shutdown_background();
+        Err(broken)
+    }
+
+    /// Another limit for every statement from now on.
+    pub(crate) const fn set_limit(&mut self, limit: Duration) {
+        self.limit = limit;
     }
 
     /// Runs statements, and waits for them.

@@ -35,6 +35,8 @@ const LINE_MAX: usize = 400;
 pub(crate) struct Lock {
     serving: String,
     lost: Arc<AtomicBool>,
+    /// Whether the thread has a connection with the lock.
+    held: Arc<AtomicBool>,
     /// Dropped to end the thread.
     beating: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -60,14 +62,17 @@ impl Lock {
         let serving = sql::first(&mut conn, SQL, params![line], |row| get::<String>(row, 0))
             .during("put this control plane on record")?
             .ok_or_else(crate::writer::no_control)?;
-        let lost = Arc::new(AtomicBool::new(false));
+        let (lost, held) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
         let (beating, stopped) = mpsc::channel();
-        let keeper = Keeper { serving: serving.clone(), address, lost: Arc::clone(&lost) };
+        let (lost_, held_) = (Arc::clone(&lost), Arc::clone(&held));
+        // To let go must not take longer than to connect does.
+        conn.set_limit(address.limits.connect);
+        let keeper = Keeper { serving: serving.clone(), address, lost: lost_, held: held_ };
         let thread = std::thread::Builder::new()
             .name("database-lock".into())
             .spawn(move || keeper.keep(conn, &stopped))
             .expect("a thread can be started while the process starts");
-        Ok(Self { serving, lost, beating: Some(beating), thread: Some(thread) })
+        Ok(Self { serving, lost, held, beating: Some(beating), thread: Some(thread) })
     }
 
     /// What the control plane's row says as long as this control plane may write.
@@ -89,8 +94,9 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         drop(self.beating.take());
-        if let Some(thread) = self.thread.take() {
-            // So that the database is free when this returns.
+        if let Some(thread) = self.thread.take().filter(|_| self.held.load(Ordering::Acquire)) {
+            // So that the database is free when this returns. A thread that has nothing to let go is not waited for: it
+            // may be trying to reach a database that is gone.
             let _ = thread.join();
         }
     }
@@ -101,6 +107,7 @@ struct Keeper {
     serving: String,
     address: Address,
     lost: Arc<AtomicBool>,
+    held: Arc<AtomicBool>,
 }
 
 impl Keeper {
@@ -129,6 +136,7 @@ impl Keeper {
                     }
                 },
             };
+            self.held.store(held.is_some(), Ordering::Release);
             if self.lost.load(Ordering::Relaxed) {
                 warn!("Another control plane took over this database");
                 return;

@@ -34,8 +34,10 @@ pub fn open(url: &str, options: &Options) -> Result<PostgresStore, Failure> {
     Lock::take(&mut conn, &address)?;
     // A migration may take as long as it takes, whatever a request may.
     sql::script(&mut conn, "SET statement_timeout = 0").during(&opening)?;
+    conn.set_limit(Duration::MAX);
     migrate::check(&mut conn, &address.name)?;
     migrate::migrate(&mut conn, &address.name, options.now)?;
+    conn.set_limit(address.limits.statement + GRACE);
     sql::script(&mut conn, "RESET statement_timeout").during(&opening)?;
     let line = format!("process {} on {}, since {}", std::process::id(), options.host, options.now);
     let lock = Lock::serve(conn, address.clone(), &line)?;

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Instant;
 
 use stateous_engine::Timestamp;
 use stateous_engine::change::Change;
@@ -159,7 +160,9 @@ impl PostgresWriter {
 
 impl Drop for PostgresWriter {
     fn drop(&mut self) {
-        self.rollback();
+        // Nothing is said to Postgres, since this may be a thread that must not wait: it undoes what was open in a
+        // connection that is closed.
+        self.conn = None;
         self.held.give_back();
     }
 }
@@ -176,9 +179,12 @@ impl Writer for PostgresWriter {
         if !kept {
             self.connect()?;
         }
+        let asked = Instant::now();
         let mut begun = self.try_begin();
-        // A connection that broke while nobody used it is found out here, when nothing was asked of it yet.
-        if begun.is_err() && kept && self.conn.as_ref().is_none_or(Connection::is_gone) {
+        // A connection that broke while nobody used it is found out here, when nothing was asked of it yet. One that was
+        // silent has cost its time already.
+        let gone = self.conn.as_ref().is_none_or(Connection::is_gone);
+        if begun.is_err() && kept && gone && asked.elapsed() < self.held.address.limits.connect {
             self.forget();
             self.connect()?;
             begun = self.try_begin();
