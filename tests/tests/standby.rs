@@ -51,7 +51,10 @@ async fn a_standby_is_not_needed_to_be_refused() -> anyhow::Result<()> {
     let graphs = graph(&product)?;
     let _first = product.serve_files(graphs.clone(), "60s").await?;
     let Err(refused) = product.serve_files(graphs, "60s").await else { anyhow::bail!("two serve") };
-    anyhow::ensure!(format!("{refused:#}").contains("is served by another control plane (process "), "{refused:#}");
+    anyhow::ensure!(
+        format!("{refused:#}").contains("is served by another control plane (process "),
+        "{refused:#}"
+    );
     Ok(())
 }
 
@@ -77,7 +80,11 @@ async fn a_control_plane_that_was_frozen_and_replaced_writes_nothing() -> anyhow
     let status = first.process().wait(Duration::from_secs(30)).await?;
     assert_eq!(status.code(), Some(1), "{}", first.process().log());
     assert!(late.await?.is_err(), "it wrote, or said so");
-    anyhow::ensure!(first.process().log().contains("another control plane took"), "{}", first.process().log());
+    anyhow::ensure!(
+        first.process().log().contains("another control plane took"),
+        "{}",
+        first.process().log()
+    );
     assert!(next.history("T-3").await.is_err(), "it wrote");
     start(next.client(), "T-3").await?;
     Ok(())

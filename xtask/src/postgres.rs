@@ -44,8 +44,9 @@ fn unpack(tools: &Path) -> Result<PathBuf> {
     // Everything happens beside its final place: what is called `postgres` is complete.
     let work =
         tempfile::Builder::new().prefix("postgres-").tempdir_in(tools).context("cannot make a folder")?;
-    let apt = Apt::that_knows(SERVER, work.path())?
-        .with_context(|| format!("no package source of this machine has {SERVER}; install Postgres by hand"))?;
+    let apt = Apt::that_knows(SERVER, work.path())?.with_context(|| {
+        format!("no package source of this machine has {SERVER}; install Postgres by hand")
+    })?;
     let mut simulated = apt.command("apt-get");
     simulated.args(["--simulate", "--no-install-recommends", "install", SERVER]);
     let mut packages = missing_libraries(&output(&mut simulated)?);

@@ -107,7 +107,10 @@ fn insert_tokens(conn: &mut Connection, tokens: &[&Token]) -> Result<(), Broken>
     run(conn, SQL, values).map(drop)
 }
 
-fn insert_contexts(conn: &mut Connection, contexts: &Rows<String, std::sync::Arc<str>>) -> Result<(), Broken> {
+fn insert_contexts(
+    conn: &mut Connection,
+    contexts: &Rows<String, std::sync::Arc<str>>,
+) -> Result<(), Broken> {
     const SQL: &str = "INSERT INTO contexts (token, context) SELECT * FROM unnest($1::text[], $2::text[])";
     let (tokens, texts): (Vec<&str>, Vec<&str>) = contexts
         .iter()
@@ -153,7 +156,7 @@ fn update_tokens(conn: &mut Connection, tokens: &[&Token]) -> Result<(), Broken>
         column(tokens, |t| t.ended_by.as_ref().and_then(|by| by.payload.as_ref()).map(codec::write_object)),
     ];
     let found = sql::all(conn, SQL, values, |row| get::<String>(row, 0))?;
-    each(column(tokens, |t| t.id.clone()), found, "token")
+    each(&column(tokens, |t| t.id.clone()), found, "token")
 }
 
 fn put_contexts(conn: &mut Connection, contexts: &Rows<String, std::sync::Arc<str>>) -> Result<(), Broken> {
@@ -169,9 +172,9 @@ fn put_contexts(conn: &mut Connection, contexts: &Rows<String, std::sync::Arc<st
     if tokens.is_empty() {
         return Ok(());
     }
-    let wanted = tokens.iter().map(|&token| token.to_owned()).collect();
+    let wanted: Vec<String> = tokens.iter().map(|&token| token.to_owned()).collect();
     let found = sql::all(conn, SQL, params![tokens, texts], |row| get::<String>(row, 0))?;
-    each(wanted, found, "the context of token")
+    each(&wanted, found, "the context of token")
 }
 
 fn insert_tasks(conn: &mut Connection, tasks: &[&Task]) -> Result<(), Broken> {
@@ -217,7 +220,7 @@ fn update_tasks(conn: &mut Connection, tasks: &[&Task]) -> Result<(), Broken> {
         column(tasks, |t| t.lease_until.map(|at| at.0)),
     ];
     let found = sql::all(conn, SQL, values, |row| whole(row, 0))?;
-    each(column(tasks, |t| t.id), found, "task")
+    each(&column(tasks, |t| t.id), found, "task")
 }
 
 fn insert_timers(conn: &mut Connection, timers: &[&Timer]) -> Result<(), Broken> {
@@ -250,7 +253,7 @@ fn update_timers(conn: &mut Connection, timers: &[&Timer]) -> Result<(), Broken>
     }
     let values = params![numbers(timers, |t| t.id)?, column(timers, |t| t.due_at.0)];
     let found = sql::all(conn, SQL, values, |row| whole(row, 0))?;
-    each(column(timers, |t| t.id), found, "timer")
+    each(&column(timers, |t| t.id), found, "timer")
 }
 
 fn delete_timers(conn: &mut Connection, timers: &Rows<u64, Timer>) -> Result<(), Broken> {
@@ -261,7 +264,7 @@ fn delete_timers(conn: &mut Connection, timers: &Rows<u64, Timer>) -> Result<(),
     }
     let values = ids.iter().map(|id| bigint(*id)).collect::<Result<Vec<_>, _>>()?;
     let found = sql::all(conn, SQL, params![values], |row| whole(row, 0))?;
-    each(ids, found, "timer")
+    each(&ids, found, "timer")
 }
 
 fn insert_held(conn: &mut Connection, held: &[&Held]) -> Result<(), Broken> {
@@ -300,11 +303,14 @@ fn delete_held(conn: &mut Connection, held: &Rows<(String, u64), Held>) -> Resul
     let arrivals = arrivals.into_iter().map(bigint).collect::<Result<Vec<_>, _>>()?;
     let found = sql::all(conn, SQL, params![tops, arrivals], |row| Ok((get(row, 0)?, whole(row, 1)?)))?;
     let shown = |places: Vec<(String, u64)>| places.into_iter().map(|(top, n)| format!("{n} of token {top}"));
-    each(shown(places).collect(), shown(found).collect(), "held event")
+    each(&Vec::from_iter(shown(places)), shown(found).collect(), "held event")
 }
 
 /// Deleting a cell that does not exist changes nothing.
-fn put_memory(conn: &mut Connection, cells: &BTreeMap<CellKey, Option<std::sync::Arc<str>>>) -> Result<(), Broken> {
+fn put_memory(
+    conn: &mut Connection,
+    cells: &BTreeMap<CellKey, Option<std::sync::Arc<str>>>,
+) -> Result<(), Broken> {
     const PUT: &str = "INSERT INTO memory (token, state, key, value) \
         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) \
         ON CONFLICT (token, state, key) DO UPDATE SET value = excluded.value";
@@ -379,7 +385,7 @@ fn append(conn: &mut Connection, entries: &[Entry]) -> Result<(), Broken> {
 }
 
 /// A change that speaks of a row speaks of one that exists: each of `wanted` was `found`.
-fn each<T: Ord + ToString>(wanted: Vec<T>, mut found: Vec<T>, what: &str) -> Result<(), Broken> {
+fn each<T: Ord + ToString>(wanted: &[T], mut found: Vec<T>, what: &str) -> Result<(), Broken> {
     found.sort_unstable();
     match wanted.iter().find(|one| found.binary_search(one).is_err()) {
         None => Ok(()),

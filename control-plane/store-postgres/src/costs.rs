@@ -130,7 +130,8 @@ fn filled(cluster: &Cluster, size: u64) -> PostgresStore {
 fn read_by(conn: &mut Connection, act: impl FnOnce(&mut Connection) -> Result<(), Failure>) -> u64 {
     const READ: &str = "SELECT sum(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid))::bigint \
         FROM pg_class WHERE relnamespace = current_schema()::regnamespace";
-    let read = |conn: &mut Connection| sql::first(conn, READ, params![], |row| whole(row, 0)).unwrap().unwrap();
+    let read =
+        |conn: &mut Connection| sql::first(conn, READ, params![], |row| whole(row, 0)).unwrap().unwrap();
     sql::script(conn, "BEGIN").unwrap();
     let before = read(conn);
     act(conn).unwrap();
@@ -198,7 +199,8 @@ fn compare(small: &mut Connection, large: &mut Connection) {
         let filter = TokenFilter { status, parent, limit: 5 };
         let listing = reader::listing(&filter);
         check(&format!("{filter:?}"), &|conn| {
-            sql::all(conn, &listing, params![filter.parent.as_deref(), i64::from(filter.limit)], rows::token).map(drop)
+            sql::all(conn, &listing, params![filter.parent.as_deref(), i64::from(filter.limit)], rows::token)
+                .map(drop)
         });
     }
 

@@ -55,10 +55,9 @@ fn failure(doing: &str, error: sqlx::Error) -> Failure {
         | sqlx::Error::Decode(_)
         | sqlx::Error::ColumnDecode { .. }
         | sqlx::Error::ColumnIndexOutOfBounds { .. }
-        | sqlx::Error::RowNotFound => (
-            FailureKind::Statement,
-            "the database holds or was given a value that does not fit its column",
-        ),
+        | sqlx::Error::RowNotFound => {
+            (FailureKind::Statement, "the database holds or was given a value that does not fit its column")
+        }
         _ => (FailureKind::Busy, "the database cannot be reached; check that it runs, then try again"),
     };
     Failure::caused(kind, format!("could not {doing}: {why}"), error)

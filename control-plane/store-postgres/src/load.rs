@@ -212,10 +212,7 @@ fn numbers(ids: impl Iterator<Item = u64>) -> Vec<i64> {
     ids.filter_map(|id| i64::try_from(id).ok()).collect()
 }
 
-fn open_tasks(
-    conn: &mut Connection,
-    tokens: &BTreeSet<&str>,
-) -> Result<BTreeMap<String, Vec<Task>>, Broken> {
+fn open_tasks(conn: &mut Connection, tokens: &BTreeSet<&str>) -> Result<BTreeMap<String, Vec<Task>>, Broken> {
     let sql = format!(
         "SELECT {TASK} FROM tasks WHERE token = ANY($1) AND status IN ('queued', 'claimed', 'started', 'waiting') \
          ORDER BY id"
@@ -239,10 +236,7 @@ fn pending_timers(
     Ok(grouped(found.into_iter().map(|timer| (timer.token.clone(), timer))))
 }
 
-fn contexts(
-    conn: &mut Connection,
-    tokens: &BTreeSet<&str>,
-) -> Result<BTreeMap<String, Arc<str>>, Broken> {
+fn contexts(conn: &mut Connection, tokens: &BTreeSet<&str>) -> Result<BTreeMap<String, Arc<str>>, Broken> {
     const SQL: &str = "SELECT token, context FROM contexts WHERE token = ANY($1)";
     let tokens: Vec<&str> = tokens.iter().copied().filter(|id| !cannot_be_there(id)).collect();
     if tokens.is_empty() {
@@ -347,7 +341,8 @@ fn memory(
     if places.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let (tokens, states): (Vec<&str>, Vec<&str>) = places.iter().map(|(t, s)| (t.as_str(), s.as_str())).unzip();
+    let (tokens, states): (Vec<&str>, Vec<&str>) =
+        places.iter().map(|(t, s)| (t.as_str(), s.as_str())).unzip();
     let found = sql::all(conn, &sql, params![tokens, states], |row| {
         Ok(((get(row, 2)?, get(row, 3)?), rows::cell(row)?))
     })?;
@@ -364,10 +359,10 @@ fn memory_totals(
     if places.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let (tokens, states): (Vec<&str>, Vec<&str>) = places.iter().map(|(t, s)| (t.as_str(), s.as_str())).unzip();
-    let found = sql::all(conn, SQL, params![tokens, states], |row| {
-        Ok(((get(row, 0)?, get(row, 1)?), get(row, 2)?))
-    })?;
+    let (tokens, states): (Vec<&str>, Vec<&str>) =
+        places.iter().map(|(t, s)| (t.as_str(), s.as_str())).unzip();
+    let found =
+        sql::all(conn, SQL, params![tokens, states], |row| Ok(((get(row, 0)?, get(row, 1)?), get(row, 2)?)))?;
     Ok(found.into_iter().collect())
 }
 

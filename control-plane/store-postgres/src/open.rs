@@ -56,7 +56,8 @@ pub(crate) struct Address {
 impl Address {
     fn read(url: &str, limits: Limits) -> Result<Self, Failure> {
         let options: PgConnectOptions = url.parse().map_err(|e: sqlx::Error| {
-            let message = "the database's URL cannot be read; write postgres://USER:PASSWORD@HOST:PORT/DATABASE";
+            let message =
+                "the database's URL cannot be read; write postgres://USER:PASSWORD@HOST:PORT/DATABASE";
             Failure::caused(FailureKind::Unusable, message, e)
         })?;
         let place = match options.get_socket() {

@@ -214,7 +214,9 @@ mod tests {
         let none = Loaded::default();
         assert!(!pending.touched.touches(&of("a"), &none));
         assert!(pending.add(&Change::DeleteAllMemory { token: "A.draft.1.lint".to_owned() }));
-        assert!(pending.touched.touches(&of("a"), &none) && pending.touched.touches(&of("a.draft.2.lint"), &none));
+        assert!(
+            pending.touched.touches(&of("a"), &none) && pending.touched.touches(&of("a.draft.2.lint"), &none)
+        );
         assert!(!pending.touched.touches(&of("b"), &none) && !pending.touched.touches(&of("ab"), &none));
         assert!(pending.add(&Change::DeleteTimer(7)));
         assert!(pending.touched.touches(&Wanted { timer: Some(7), ..Wanted::default() }, &none));

@@ -87,8 +87,9 @@ pub(crate) const HELD: &str = "top, arrival, token, event, payload, origin_task,
 
 pub(crate) fn held(row: &PgRow) -> Result<Held, Broken> {
     let task: Option<i64> = get(row, 5)?;
-    let origin = task
-        .map(|_| Ok::<_, Broken>(Origin { task: whole(row, 5)?, state: get(row, 6)?, visit: whole(row, 7)? }));
+    let origin = task.map(|_| {
+        Ok::<_, Broken>(Origin { task: whole(row, 5)?, state: get(row, 6)?, visit: whole(row, 7)? })
+    });
     Ok(Held {
         top: get(row, 0)?,
         arrival: whole(row, 1)?,

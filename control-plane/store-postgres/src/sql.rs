@@ -9,13 +9,16 @@ use crate::failure::Broken;
 
 /// The parameters of a statement, in order.
 macro_rules! params {
-    ($($value:expr),* $(,)?) => {{
-        #[allow(unused_mut, reason = "a statement may have no parameters")]
+    () => {
+        $crate::sql::Params::Ok(::sqlx::postgres::PgArguments::default())
+    };
+    ($($value:expr),+ $(,)?) => {{
         let mut arguments = ::sqlx::postgres::PgArguments::default();
-        let added: Result<(), ::sqlx::error::BoxDynError> = (|| {
-            $(::sqlx::Arguments::add(&mut arguments, $value)?;)*
-            Ok(())
-        })();
+        let mut added: Result<(), ::sqlx::error::BoxDynError> = Ok(());
+        $(
+            let value = $value;
+            added = added.and_then(|()| ::sqlx::Arguments::add(&mut arguments, value));
+        )+
         added.map(|()| arguments)
     }};
 }

@@ -93,8 +93,7 @@ impl PostgresWriter {
 
     /// The connection, inside a transaction.
     fn tx(&mut self) -> Result<&mut Connection, Failure> {
-        let none =
-            || Failure::new(FailureKind::Statement, "there is no open transaction; begin one first");
+        let none = || Failure::new(FailureKind::Statement, "there is no open transaction; begin one first");
         self.conn.as_mut().filter(|_| self.open).ok_or_else(none)
     }
 
@@ -244,7 +243,8 @@ impl Writer for PostgresWriter {
         if let Some(known) = self.assignments.get(&place) {
             return Ok(known.clone());
         }
-        let found = routines::assignment(self.tx()?, workflow, state).during("find the routine of a state")?;
+        let found =
+            routines::assignment(self.tx()?, workflow, state).during("find the routine of a state")?;
         self.assignments.insert(place, found.clone());
         Ok(found)
     }

@@ -203,7 +203,8 @@ fn somebody_elses_lock_is_waited_for_no_longer_than_its_limit() {
     let mut other = other.stdout(std::process::Stdio::null()).spawn().unwrap();
     let lock = b"BEGIN; LOCK TABLE ledger IN EXCLUSIVE MODE;\n";
     std::io::Write::write_all(&mut other.stdin.as_ref().unwrap(), lock).unwrap();
-    let is_locked = "SELECT count(*) FROM pg_locks WHERE mode = 'ExclusiveLock' AND relation = 'ledger'::regclass";
+    let is_locked =
+        "SELECT count(*) FROM pg_locks WHERE mode = 'ExclusiveLock' AND relation = 'ledger'::regclass";
     while bench.cluster.query(bench.database(), is_locked) != "1" {}
 
     let failure = write(&mut *bench.writer, &[note("t", 1)]).unwrap_err();

@@ -36,7 +36,8 @@ fn check(url: &str, kind: FailureKind, says: &str) {
 
 /// Everything in a database that a person could have made.
 fn contents(cluster: &Cluster, url: &str) -> String {
-    let objects = "SELECT relkind, relname FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY relname";
+    let objects =
+        "SELECT relkind, relname FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY relname";
     cluster.query(name(url), objects)
 }
 

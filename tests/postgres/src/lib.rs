@@ -88,7 +88,10 @@ impl Cluster {
             );
             return None;
         };
-        Some(Self::start(programs).unwrap_or_else(|error| panic!("a private Postgres does not start: {error}")))
+        Some(
+            Self::start(programs)
+                .unwrap_or_else(|error| panic!("a private Postgres does not start: {error}")),
+        )
     }
 
     /// Makes a cluster and starts it.
@@ -185,7 +188,10 @@ impl Cluster {
     ///
     /// # Errors
     /// When the server does not come up; the error holds what it logged.
-    #[expect(clippy::disallowed_methods, reason = "the server says in a file that it is ready: it is looked at")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the server says in a file that it is ready: it is looked at"
+    )]
     pub fn start_again(&self) -> Result<(), ClusterError> {
         let log = self.folder.join("log");
         let out = fs::File::create(&log).map_err(doing("make a log for Postgres"))?;

@@ -33,7 +33,8 @@ impl Programs {
         let named = std::env::var_os("STATEOUS_POSTGRES_BIN").map(PathBuf::from);
         let unpacked = unpacked_root();
         let candidates = named.into_iter().chain(versions(Path::new(INSTALLED)));
-        let bin = candidates.chain(versions(&unpacked.join("usr/lib/postgresql"))).find(|bin| is_whole(bin))?;
+        let bin =
+            candidates.chain(versions(&unpacked.join("usr/lib/postgresql"))).find(|bin| is_whole(bin))?;
         let libraries = bin.starts_with(&unpacked).then(|| library_folder(&unpacked)).flatten();
         Some(Self { bin, libraries, as_nobody: rustix::process::geteuid().is_root() })
     }
@@ -87,7 +88,8 @@ impl Programs {
 fn unpacked_root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let root = root.canonicalize().unwrap_or(root);
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir));
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir));
     target.join("tools/postgres")
 }
 

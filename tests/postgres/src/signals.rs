@@ -29,7 +29,10 @@ impl Drop for Frozen {
 }
 
 /// Returns when the process has ended.
-#[expect(clippy::disallowed_methods, reason = "nobody but its parent is told when a process ends: it is asked for")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "nobody but its parent is told when a process ends: it is asked for"
+)]
 pub(crate) fn gone(process: u32) {
     while runs(process) {
         std::thread::sleep(Duration::from_millis(5));

@@ -90,11 +90,7 @@ impl Plane {
     }
 }
 
-async fn run(
-    graph: &str,
-    file: &std::path::Path,
-    listener: &TcpListener,
-) -> anyhow::Result<ControlPlane> {
+async fn run(graph: &str, file: &std::path::Path, listener: &TcpListener) -> anyhow::Result<ControlPlane> {
     let store = database::open(&format!("sqlite:///{}", file.display()))?;
     let catalog = Catalog::new(vec![Graph::parse(graph)?])?;
     let listener = listener.try_clone().context("cannot go on listening")?;
