@@ -19,5 +19,8 @@ pub mod conformance;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use committer::{Claim, Committer, Granted, Push, Upkeep};
 pub use failure::{Failure, FailureKind};
-pub use rows::{Assignment, ControlRow, ListedToken, RoutineLimits, TokenFilter, Upload};
+pub use rows::{
+    Assignment, ControlRow, ListedToken, RoutineLimits, TaskFilter, TaskPage, TokenFilter, TokenPage,
+    TokenPlace, Upload,
+};
 pub use traits::{NewAssignment, QueuedFilter, Reader, Store, Writer};
