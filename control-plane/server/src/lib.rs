@@ -10,7 +10,7 @@
 //! (`stateous-cli`).
 //!
 //! Reading order: `control_plane` (from start to stop), `startup` (what is checked first), `router` (every route),
-//! `routes/`, `body` and `fields` (what is read from a request), `views` (what is sent), `loops/`.
+//! `routes/`, `body`, `fields` and `cursor` (what is read from a request), `views` and `list` (what is sent), `loops/`.
 
 mod control_plane;
 mod startup;
@@ -21,7 +21,9 @@ mod router;
 
 mod app;
 mod body;
+mod cursor;
 mod fields;
+mod list;
 mod refused;
 mod routes;
 mod views;

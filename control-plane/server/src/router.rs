@@ -16,14 +16,14 @@ use stateous_api::Code;
 use crate::app::App;
 use crate::door;
 use crate::refused::Refused;
-use crate::routes::{claims, events, routines, steering, tasks, tokens, workflow};
+use crate::routes::{claims, events, history, listing, routines, steering, tasks, tokens, workflow};
 
 /// Path and methods. `{task}` is digits; any other `{…}` is one part of a path.
 fn routes() -> [(&'static str, MethodRouter<Arc<App>>); 17] {
     [
-        ("/tokens", get(tokens::list).post(tokens::start)),
+        ("/tokens", get(listing::list).post(tokens::start)),
         ("/tokens/{token}", get(tokens::show)),
-        ("/tokens/{token}/history", get(tokens::history)),
+        ("/tokens/{token}/history", get(history::history)),
         ("/tokens/{token}/events/{event}", post(events::fire)),
         ("/tokens/{token}/pause", post(steering::pause)),
         ("/tokens/{token}/resume", post(steering::resume)),

@@ -11,8 +11,8 @@ use stateous_api as api;
 use stateous_engine::Timestamp;
 use stateous_engine::change::{Grant, TokenView};
 use stateous_engine::json::Object;
-use stateous_engine::model::{self, Entry, EventRecord};
-use stateous_store::{Assignment, Granted, RoutineLimits};
+use stateous_engine::model::{Entry, EventRecord};
+use stateous_store::{Assignment, Granted, ListedToken, RoutineLimits};
 
 use crate::refused::Refused;
 
@@ -32,22 +32,31 @@ pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Response {
     }
 }
 
-/// A token with its context.
-pub(crate) fn token(token: &model::Token, context: &str) -> Result<api::Token, Refused> {
+/// A token of a listing.
+pub(crate) fn listed(token: &ListedToken) -> Result<api::Token, Refused> {
     Ok(api::Token {
         token: token.id.clone(),
         state: token.state.clone(),
         status: token.status.as_str().to_owned(),
         visit: token.visit,
-        context: raw(context)?,
+        context: raw(&token.context)?,
         entered_at: token.entered_at.iso(),
         parent: token.parent.clone(),
     })
 }
 
-/// The same, as the engine and the reader give it.
+/// A token, as the engine and the reader give it.
 pub(crate) fn token_view(view: &TokenView) -> Result<api::Token, Refused> {
-    token(&view.token, &view.context)
+    let token = &view.token;
+    Ok(api::Token {
+        token: token.id.clone(),
+        state: token.state.clone(),
+        status: token.status.as_str().to_owned(),
+        visit: token.visit,
+        context: raw(&view.context)?,
+        entered_at: token.entered_at.iso(),
+        parent: token.parent.clone(),
+    })
 }
 
 /// One entry of a history.

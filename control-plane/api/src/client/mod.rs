@@ -67,6 +67,37 @@ pub struct TokensQuery {
     pub parent: Option<String>,
     /// At most so many, 1 to 1000.
     pub limit: Option<u32>,
+    /// *Ours*: only of this workflow.
+    pub workflow: Option<String>,
+    /// *Ours*: only in this state: `<state>` of `workflow` or of the default workflow, or `<workflow>/<state>`.
+    pub state: Option<String>,
+    /// *Ours*: only those whose id begins so, ASCII case aside; they come by id.
+    pub prefix: Option<String>,
+    /// *Ours*: where to go on, as [`Page::next`] said; empty begins at the first page, which may then end early.
+    pub cursor: Option<String>,
+}
+
+/// A page of a listing.
+#[derive(Debug, Clone)]
+pub struct Page<T> {
+    /// What it lists.
+    pub items: Vec<T>,
+    /// The cursor of the next page; `None` when this is the last. A page may be short and still have a next one.
+    pub next: Option<String>,
+}
+
+/// Which part of a history [`Client::history_from`] reads; by default the whole, as it is now.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HistoryQuery {
+    /// Only entries after the one with this number.
+    pub after: u64,
+    /// At most so many, 1 to 1000.
+    pub limit: Option<u32>,
+    /// How long to wait for a first entry when there is none, in milliseconds; at most [`WAIT_MS_MAX`](crate::WAIT_MS_MAX). A token that has
+    /// ended is not waited for.
+    pub wait_ms: u64,
+    /// Every kind of entry, not only the original's.
+    pub all: bool,
 }
 
 /// What [`Client::push_routine`] answers.
@@ -152,14 +183,25 @@ impl Client {
     /// # Errors
     /// As every call: see [`ClientError`].
     pub async fn tokens(&self, which: &TokensQuery) -> Result<Vec<Token>, ClientError> {
-        let mut request = self.request(Method::GET, &["tokens"])?;
+        Ok(self.tokens_page(which).await?.items)
+    }
+
+    /// A page of tokens, and where the next one begins.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn tokens_page(&self, which: &TokensQuery) -> Result<Page<Token>, ClientError> {
         let limit = which.limit.map(|limit| limit.to_string());
-        for (name, value) in [("status", &which.status), ("parent", &which.parent), ("limit", &limit)] {
-            if let Some(value) = value {
-                query(request.url_mut(), name, value);
-            }
-        }
-        self.read(&self.send(request, ANSWER).await?)
+        let fields = [
+            ("workflow", &which.workflow),
+            ("state", &which.state),
+            ("status", &which.status),
+            ("parent", &which.parent),
+            ("prefix", &which.prefix),
+            ("limit", &limit),
+            ("cursor", &which.cursor),
+        ];
+        self.page("tokens", &fields).await
     }
 
     /// A token's history, oldest first; `all` asks for every kind of entry, not only the original's.
@@ -167,10 +209,27 @@ impl Client {
     /// # Errors
     /// As every call: see [`ClientError`].
     pub async fn history(&self, token: &str, all: bool) -> Result<Vec<Entry>, ClientError> {
+        self.history_from(token, &HistoryQuery { all, ..HistoryQuery::default() }).await
+    }
+
+    /// A part of a token's history, oldest first. Waits as long as the query asks the server to, and its timeout more.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn history_from(&self, token: &str, which: &HistoryQuery) -> Result<Vec<Entry>, ClientError> {
         let mut request = self.request(Method::GET, &["tokens", token, "history"])?;
-        if all {
-            query(request.url_mut(), "kinds", "all");
+        let number = |number: u64| (number > 0).then(|| number.to_string());
+        for (name, value) in [
+            ("after", number(which.after)),
+            ("limit", which.limit.map(|limit| limit.to_string())),
+            ("wait_ms", number(which.wait_ms)),
+            ("kinds", which.all.then(|| "all".to_owned())),
+        ] {
+            if let Some(value) = value {
+                query(request.url_mut(), name, &value);
+            }
         }
+        *request.timeout_mut() = Some(self.timeout + Duration::from_millis(which.wait_ms));
         self.read(&self.send(request, ANSWER).await?)
     }
 
@@ -346,6 +405,21 @@ impl Client {
     async fn steer(&self, token: &str, act: &str) -> Result<Token, ClientError> {
         let request = self.request(Method::POST, &["tokens", token, act])?;
         self.read(&self.send(request, ANSWER).await?)
+    }
+
+    async fn page<T: serde::de::DeserializeOwned>(
+        &self,
+        path: &str,
+        fields: &[(&str, &Option<String>)],
+    ) -> Result<Page<T>, ClientError> {
+        let mut request = self.request(Method::GET, &[path])?;
+        for (name, value) in fields {
+            if let Some(value) = value {
+                query(request.url_mut(), name, value);
+            }
+        }
+        let answer = self.send(request, ANSWER).await?;
+        Ok(Page { items: self.read(&answer)?, next: answer.next })
     }
 
     async fn get<T: serde::de::DeserializeOwned>(&self, parts: &[&str]) -> Result<T, ClientError> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
-use stateous_api::client::{MessageKind, TokensQuery};
+use stateous_api::client::{HistoryQuery, MessageKind, TokensQuery};
 use stateous_api::{
     ClaimRequest, Client, ClientError, Code, Disposition, FireRequest, HeartbeatRequest, MemoryRequest,
     NoteRequest, Raw, Report, RoutinePush, StartRequest, StartedRequest,
@@ -88,9 +88,19 @@ async fn every_call() {
     assert_eq!(client.tokens(&query).await.unwrap().len(), 1);
     assert!(client.tokens(&TokensQuery { parent: Some("T".into()), ..query }).await.unwrap().is_empty());
     assert!(client.start_token(&start("T2")).await.unwrap().created);
+    let mut query = TokensQuery { prefix: Some("t".into()), limit: Some(1), ..TokensQuery::default() };
+    let page = client.tokens_page(&query).await.unwrap();
+    assert_eq!((page.items.len(), page.items[0].token.as_str()), (1, "T"));
+    query.cursor = page.next;
+    let page = client.tokens_page(&query).await.unwrap();
+    assert_eq!((page.items[0].token.as_str(), page.next), ("T2", None));
     assert_eq!(client.cancel("T2").await.unwrap().status, "cancelled");
     let history = client.history("T", false).await.unwrap();
     assert_eq!(history.len() + 1, client.history("T", true).await.unwrap().len());
+    let last = history.last().unwrap().seq;
+    let tail = HistoryQuery { after: last - 1, limit: Some(5), wait_ms: 60_000, all: false };
+    assert_eq!(client.history_from("T", &tail).await.unwrap()[0].seq, last);
+    assert!(client.history_from("T", &HistoryQuery { after: last, ..tail }).await.unwrap().is_empty());
 }
 
 #[tokio::test]

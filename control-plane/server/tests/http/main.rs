@@ -5,6 +5,8 @@
 
 mod harness;
 
+mod history;
+mod listing;
 mod requests;
 mod tokens;
 
