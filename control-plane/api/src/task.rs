@@ -1,10 +1,57 @@
-//! What a supervisor says about the tasks that it holds.
+//! Tasks, the supervisors that work on them, and what these say.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Raw;
+
+/// One task. *Ours*: a row of `GET /tasks`, and the answer of `GET /tasks/{n}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// Its number.
+    pub task: u64,
+    /// Whose work it is.
+    pub token: String,
+    /// The token's workflow.
+    pub workflow: String,
+    /// The state to do.
+    pub state: String,
+    /// The token's visit of that state.
+    pub visit: u64,
+    /// `queued`, `claimed`, `waiting`, `done`, `failed` or `cancelled`: the original's words.
+    pub status: String,
+    /// The same in our words, which tell `started` from `claimed`.
+    pub phase: String,
+    /// The attempt that runs or ran last; 0 before the first.
+    pub attempt: u64,
+    /// How many attempts failed.
+    pub failures: u64,
+    /// The supervisor that holds it, or held it last; absent while it is queued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supervisor: Option<String>,
+    /// When the lease of its attempt ends unless it is renewed: ISO 8601, UTC, `Z`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_until: Option<String>,
+    /// When its token entered the state: ISO 8601, UTC, `Z`.
+    pub queued_at: String,
+}
+
+/// One supervisor. *Ours*: a row of `GET /supervisors`, which lists those that spoke in the last ten minutes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Supervisor {
+    /// Its name.
+    pub name: String,
+    /// When it spoke last: ISO 8601, UTC, `Z`.
+    pub last_seen: String,
+    /// The states that it asked for last, spelled as in a claim. Absent: any state to which a component is assigned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states: Option<Vec<String>>,
+    /// Whether it asks only for states to which a component is assigned.
+    pub routines: bool,
+    /// How many tasks it holds now.
+    pub tasks: u64,
+}
 
 /// Body of `POST /tasks/{n}/started`. *Ours*: our supervisors ask before the routine begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -26,6 +26,7 @@ mod fields;
 mod list;
 mod refused;
 mod routes;
+mod supervisors;
 mod views;
 
 mod loops;

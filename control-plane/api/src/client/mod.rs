@@ -15,9 +15,9 @@ use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    COMPONENT_BYTES_MAX, ClaimAnswer, ClaimRequest, Disposition, Duplicate, Entry, FireRequest, Health,
-    HeartbeatAnswer, HeartbeatRequest, MemoryRequest, NoteRequest, Raw, Report, RoutineInForce, RoutinePush,
-    StartRequest, StartedRequest, Token,
+    BatchAnswer, BatchRequest, BatchResult, COMPONENT_BYTES_MAX, ClaimAnswer, ClaimRequest, Disposition,
+    Duplicate, Entry, FireRequest, Health, HeartbeatAnswer, HeartbeatRequest, MemoryRequest, NoteRequest,
+    Raw, Report, RoutineInForce, RoutinePush, StartRequest, StartedRequest, Supervisor, Task, Token,
 };
 
 use address::Address;
@@ -74,6 +74,27 @@ pub struct TokensQuery {
     /// *Ours*: only those whose id begins so, ASCII case aside; they come by id.
     pub prefix: Option<String>,
     /// *Ours*: where to go on, as [`Page::next`] said; empty begins at the first page, which may then end early.
+    pub cursor: Option<String>,
+}
+
+/// Which tasks [`Client::tasks`] lists; by default the open ones.
+#[derive(Debug, Clone, Default)]
+pub struct TasksQuery {
+    /// `open`, `any`, or one status: `queued`, `claimed` (which `started` ones are, too), `waiting`, `done`, …
+    pub status: Option<String>,
+    /// Only of this workflow.
+    pub workflow: Option<String>,
+    /// Only of this state: `<state>` of `workflow` or of the default workflow, or `<workflow>/<state>`.
+    pub state: Option<String>,
+    /// Only of this token.
+    pub token: Option<String>,
+    /// Only those that this supervisor holds, or held last.
+    pub supervisor: Option<String>,
+    /// Only queued ones of states that no supervisor asked for in the last two minutes.
+    pub unserved: bool,
+    /// At most so many, 1 to 1000; 100 unless given.
+    pub limit: Option<u32>,
+    /// Where to go on, as [`Page::next`] said.
     pub cursor: Option<String>,
 }
 
@@ -293,6 +314,42 @@ impl Client {
         self.read(&self.send(request, ANSWER).await?)
     }
 
+    /// A page of tasks, lowest number first, and where the next one begins.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn tasks(&self, which: &TasksQuery) -> Result<Page<Task>, ClientError> {
+        let (limit, unserved) =
+            (which.limit.map(|limit| limit.to_string()), which.unserved.then(|| "true".to_owned()));
+        let fields = [
+            ("status", &which.status),
+            ("workflow", &which.workflow),
+            ("state", &which.state),
+            ("token", &which.token),
+            ("supervisor", &which.supervisor),
+            ("unserved", &unserved),
+            ("limit", &limit),
+            ("cursor", &which.cursor),
+        ];
+        self.page("tasks", &fields).await
+    }
+
+    /// One task.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn task(&self, task: u64) -> Result<Task, ClientError> {
+        self.get(&["tasks", &task.to_string()]).await
+    }
+
+    /// The supervisors that spoke in the last ten minutes, by name.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn supervisors(&self) -> Result<Vec<Supervisor>, ClientError> {
+        self.get(&["supervisors"]).await
+    }
+
     /// Asks whether the routine of a claimed task may begin.
     ///
     /// # Errors
@@ -356,6 +413,20 @@ impl Client {
             MessageKind::Note | MessageKind::Memory => answer.status.as_u16() == 204,
         };
         if ours { Ok(()) } else { Err(self.not_through(answer.status)) }
+    }
+
+    /// Sends many messages about tasks in one request. Answers one result for each, in the same order: what the message's
+    /// own route would have answered.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`]. Then no message may have been taken, or all.
+    pub async fn batch(&self, batch: &BatchRequest) -> Result<Vec<BatchResult>, ClientError> {
+        let request = self.with_body(Method::POST, &["tasks", "batch"], json(batch))?;
+        let answer: BatchAnswer = self.read(&self.send(request, ANSWER).await?)?;
+        if answer.results.len() != batch.messages.len() {
+            return Err(self.protocol("answered another number of messages than were sent".to_owned()));
+        }
+        Ok(answer.results)
     }
 
     /// Uploads a component and puts it in force for a state.

@@ -11,7 +11,11 @@ pub(crate) mod steering;
 
 pub(crate) mod claims;
 
-pub(crate) mod tasks;
+pub(crate) mod batch;
+pub(crate) mod messages;
+mod tasks;
+
+pub(crate) mod work;
 
 pub(crate) mod workflow;
 

@@ -12,8 +12,10 @@ mod tokens;
 
 mod events;
 
+mod batch;
 mod claims;
 mod tasks;
+mod work;
 
 mod clock;
 
