@@ -4,6 +4,7 @@
 //! without reading the messages. Each is answered exactly as its own route would answer it.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Raw;
 use crate::client::MessageKind;
@@ -12,7 +13,7 @@ use crate::client::MessageKind;
 pub const BATCH_BYTES_MAX: usize = 8 << 20;
 
 /// Body of `POST /tasks/batch`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct BatchRequest {
     /// The supervisor that speaks.
     pub supervisor: String,
@@ -21,7 +22,7 @@ pub struct BatchRequest {
 }
 
 /// One message of a batch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct BatchMessage {
     /// The task that it is about.
     pub task: u64,
@@ -32,7 +33,7 @@ pub struct BatchMessage {
 }
 
 /// What a message says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchKind {
     /// As `POST /tasks/{n}/started`.
@@ -56,18 +57,19 @@ impl From<MessageKind> for BatchKind {
 }
 
 /// Answer of `POST /tasks/batch`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct BatchAnswer {
     /// One for each message, in the same order.
     pub results: Vec<BatchResult>,
 }
 
 /// What the message's own route would have answered.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct BatchResult {
     /// The HTTP status.
     pub status: u16,
     /// The body; absent where the route answers without one (204).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     pub body: Option<Raw>,
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Raw;
 
 /// One task. *Ours*: a row of `GET /tasks`, and the answer of `GET /tasks/{n}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Task {
     /// Its number.
     pub task: u64,
@@ -38,7 +39,7 @@ pub struct Task {
 }
 
 /// One supervisor. *Ours*: a row of `GET /supervisors`, which lists those that spoke in the last ten minutes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Supervisor {
     /// Its name.
     pub name: String,
@@ -54,7 +55,7 @@ pub struct Supervisor {
 }
 
 /// Body of `POST /tasks/{n}/started`. *Ours*: our supervisors ask before the routine begins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StartedRequest {
     /// The supervisor's name.
     pub supervisor: String,
@@ -63,7 +64,7 @@ pub struct StartedRequest {
 }
 
 /// Answer of `POST /tasks/{n}/started`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "disposition", rename_all = "snake_case")]
 pub enum Disposition {
     /// The routine may begin.
@@ -76,7 +77,7 @@ pub enum Disposition {
 }
 
 /// Body of `POST /tasks/heartbeat`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct HeartbeatRequest {
     /// The supervisor's name.
     pub supervisor: String,
@@ -85,14 +86,14 @@ pub struct HeartbeatRequest {
 }
 
 /// Answer of `POST /tasks/heartbeat`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct HeartbeatAnswer {
     /// The tasks that the supervisor no longer holds, sorted. The leases of the others began anew.
     pub lost: Vec<u64>,
 }
 
 /// How a task ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportKind {
     /// The token moves by an event.
@@ -104,7 +105,7 @@ pub enum ReportKind {
 }
 
 /// Body of `POST /tasks/{n}/report`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Report {
     /// How it ended.
     pub kind: ReportKind,
@@ -113,6 +114,7 @@ pub struct Report {
     pub event: Option<String>,
     /// The event's payload: a JSON object.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     pub payload: Option<Raw>,
     /// Why, for people; only with [`ReportKind::Failed`].
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,12 +122,15 @@ pub struct Report {
     /// *Ours*: whether another attempt makes sense; only with [`ReportKind::Failed`]. `false` gives up the retries that
     /// are left.
     #[serde(skip_serializing_if = "is_true")]
+    #[schema(required = false)]
     pub retry: bool,
     /// The routine's context writes, by key.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(value_type = BTreeMap<String, Value>, required = false)]
     pub context: BTreeMap<String, Raw>,
     /// The routine's timers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
     pub schedules: Vec<Schedule>,
     /// The attempt that it is for. Without it, whatever attempt runs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -175,19 +180,20 @@ const fn is_true(value: &bool) -> bool {
 }
 
 /// A timer that a routine asks for: it fires only while the token is still in the state.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Schedule {
     /// The event to fire.
     pub event: String,
     /// Its payload: a JSON object.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     pub payload: Option<Raw>,
     /// A duration, counted from the acceptance of the report: `30s`, `10m`, `6h`, `1d`.
     pub after: String,
 }
 
 /// Body of `POST /tasks/{n}/note`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct NoteRequest {
     /// 1 to 500 characters, after the blanks at its ends are cut.
     pub text: String,
@@ -197,11 +203,12 @@ pub struct NoteRequest {
 }
 
 /// Body of `PUT /tasks/{n}/memory`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct MemoryRequest {
     /// 1 to 128 characters.
     pub key: String,
     /// Any JSON value; `None` goes out as `null` and deletes the key.
+    #[schema(value_type = Value, required)]
     pub value: Option<Raw>,
     /// The attempt that writes it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,8 @@
 //! (`stateous-api`), the check of components (`stateous-inspect`), options, signals and words on a terminal
 //! (`stateous-cli`).
 //!
-//! Reading order: `control_plane` (from start to stop), `startup` (what is checked first), `router` (every route),
+//! Reading order: `control_plane` (from start to stop), `startup` (what is checked first), `router` (every
+//! route), `openapi` (what each takes and answers),
 //! `routes/`, `body`, `fields` and `cursor` (what is read from a request), `views` and `list` (what is sent), `loops/`.
 
 mod control_plane;
@@ -17,6 +18,7 @@ mod startup;
 
 mod connections;
 mod door;
+mod openapi;
 mod router;
 
 mod app;

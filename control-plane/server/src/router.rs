@@ -16,6 +16,7 @@ use stateous_api::Code;
 
 use crate::app::App;
 use crate::door;
+use crate::openapi;
 use crate::refused::Refused;
 use crate::routes::{
     batch, claims, events, history, listing, messages, routines, steering, tokens, work, workflow,
@@ -35,6 +36,7 @@ fn routes() -> Vec<Route> {
         route(Method::POST, "/tokens/{token}/pause", steering::pause),
         route(Method::POST, "/tokens/{token}/resume", steering::resume),
         route(Method::POST, "/tokens/{token}/cancel", steering::cancel),
+        route(Method::GET, "/openapi.json", openapi::document),
         route(Method::GET, "/workflow", workflow::document),
         route(Method::GET, "/health", workflow::health),
         route(Method::POST, "/tasks/claim", claims::claim),
@@ -157,5 +159,15 @@ mod tests {
         ] {
             assert!(!is_route(path), "{path}");
         }
+    }
+
+    #[test]
+    fn the_document_and_the_router_have_the_same_routes() {
+        let sorted = |mut routes: Vec<(Method, &'static str)>| {
+            routes.sort_by_key(|(method, path)| (*path, method.to_string()));
+            routes
+        };
+        let served = routes().into_iter().map(|(method, path, _)| (method, path)).collect();
+        assert_eq!(sorted(openapi::documented()), sorted(served));
     }
 }

@@ -7,6 +7,7 @@ mod harness;
 
 mod history;
 mod listing;
+mod openapi;
 mod requests;
 mod tokens;
 

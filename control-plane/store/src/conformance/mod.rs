@@ -134,6 +134,8 @@ macro_rules! conformance_suite {
             committer {
                 inputs_that_arrive_together_share_a_commit,
                 a_guilty_input_fails_alone,
+                inputs_of_one_batch_share_a_commit,
+                a_watch_ends_with_the_commit_about_its_token,
                 a_panic_in_a_decision_fails_alone,
                 a_refused_input_spoils_nothing,
                 a_parked_claim_gets_the_task_that_another_input_queued,
