@@ -102,7 +102,8 @@ fn describe(operation: Operation) -> OperationBuilder {
             }
             Body::Component => ("application/wasm", ContentBuilder::new().build()),
         };
-        let request = RequestBodyBuilder::new().required(Some(Required::True)).content(kind, content);
+        let required = if operation.empty { Required::False } else { Required::True };
+        let request = RequestBodyBuilder::new().required(Some(required)).content(kind, content);
         built = built.request_body(Some(request.build()));
     }
     for answer in &operation.answers {

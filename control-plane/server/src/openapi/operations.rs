@@ -16,6 +16,8 @@ pub(super) struct Operation {
     pub(super) about: &'static str,
     pub(super) fields: Vec<Field>,
     pub(super) body: Option<Body>,
+    /// Whether an empty body means something, too.
+    pub(super) empty: bool,
     pub(super) answers: Vec<Answer>,
     codes: Vec<Code>,
 }
@@ -52,6 +54,7 @@ impl Operation {
             about,
             fields: Vec::new(),
             body: None,
+            empty: false,
             answers: Vec::new(),
             codes: Vec::new(),
         }
@@ -102,6 +105,11 @@ impl Operation {
 
     fn takes<T: ToSchema>(mut self) -> Self {
         self.body = Some(Body::Json(reference::<T>()));
+        self
+    }
+
+    fn or_nothing(mut self) -> Self {
+        self.empty = true;
         self
     }
 
@@ -198,6 +206,7 @@ fn tokens() -> Vec<Operation> {
         post("/tokens/{token}/events/{event}", "fireEvent", "Fires an event at a token.")
             .header("Idempotency-Key", "With a key that this token saw before, nothing happens.")
             .takes::<api::FireRequest>()
+            .or_nothing()
             .answers(
                 200,
                 either::<api::Token, api::Duplicate>(),
