@@ -21,6 +21,7 @@ mod work;
 
 mod clock;
 
+mod parallel;
 mod routines;
 mod steering;
 

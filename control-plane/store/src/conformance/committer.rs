@@ -319,8 +319,7 @@ pub fn a_watch_ends_with_the_commit_about_its_token(harness: &dyn Harness) {
         let gate = bench.shut();
         let running = bench.submit(fire("t-0", "submitted")).await;
         gate.wait();
-        let woken = std::pin::pin!(watch.changed());
-        let early = tokio::select! { biased; () = woken => true, () = yield_now() => false };
+        let early = tokio::select! { biased; () = watch.changed() => true, () = yield_now() => false };
         assert!(!early, "woken before the commit");
         gate.open();
         running.await.unwrap().unwrap().unwrap();
