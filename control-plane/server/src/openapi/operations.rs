@@ -33,7 +33,7 @@ pub(super) struct Field {
 
 /// What a request or an answer carries.
 pub(super) enum Body {
-    Json(RefOr<Schema>),
+    Json(Box<RefOr<Schema>>),
     /// The bytes of a component.
     Component,
 }
@@ -104,7 +104,7 @@ impl Operation {
     }
 
     fn takes<T: ToSchema>(mut self) -> Self {
-        self.body = Some(Body::Json(reference::<T>()));
+        self.body = Some(Body::Json(Box::new(reference::<T>())));
         self
     }
 
@@ -114,7 +114,7 @@ impl Operation {
     }
 
     fn answers(self, status: u16, schema: RefOr<Schema>, about: &'static str) -> Self {
-        self.with(status, Some(Body::Json(schema)), about)
+        self.with(status, Some(Body::Json(Box::new(schema))), about)
     }
 
     fn with(mut self, status: u16, body: Option<Body>, about: &'static str) -> Self {
