@@ -3,6 +3,7 @@
 //! [`operations`] says what each route takes and answers; the types say the rest, with their own comments. Tests hold the
 //! table against the router's, and every answer that a test of the API sees against the document.
 
+mod operation;
 mod operations;
 
 use std::sync::LazyLock;
@@ -20,7 +21,8 @@ use utoipa::openapi::{
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::views;
-use operations::{Body, Operation, operations};
+use operation::{Body, Operation};
+use operations::operations;
 
 /// What the document says of the API as a whole.
 const ABOUT: &str = "The control plane of Stateous. Every refusal is a sentence for people and a code for programs; \
