@@ -13,14 +13,14 @@ use stateous_engine::model::{
     Entry, EventRecord, Held, Kind, MemoryCell, Status, Task, TaskStatus, Timer, TimerKind, Token,
 };
 use stateous_private_postgres::Cluster;
-use stateous_store::{Failure, QueuedFilter, Store, TokenFilter};
+use stateous_store::{Failure, QueuedFilter, Store, TaskFilter, TokenFilter, TokenPlace};
 
 use crate::connection::Connection;
 use crate::failure::{Broken, During};
 use crate::pending::Pending;
 use crate::rows::whole;
 use crate::sql::params;
-use crate::{Limits, Options, PostgresStore, apply, find, load, open, reader, rows, sql};
+use crate::{Limits, Options, PostgresStore, apply, find, listing, load, open, sql};
 
 const NOW: Timestamp = Timestamp(1_000_000);
 
@@ -195,15 +195,6 @@ fn compare(small: &mut Connection, large: &mut Connection) {
     check("timers", &|conn| find::due_timers(conn, NOW, 100).map(drop));
     check("the next instant", &|conn| find::next_due(conn).map(drop));
 
-    for (status, parent) in [(None, None), (Some(Status::Failed), None), (None, Some("parent".to_owned()))] {
-        let filter = TokenFilter { status, parent, limit: 5 };
-        let listing = reader::listing(&filter);
-        check(&format!("{filter:?}"), &|conn| {
-            sql::all(conn, &listing, params![filter.parent.as_deref(), i64::from(filter.limit)], rows::token)
-                .map(drop)
-        });
-    }
-
     let changes = [
         Change::UpdateToken(token("T-9".into(), Status::Completed, 1)),
         Change::UpdateTask(task(9, "T-9", TaskStatus::Claimed)),
@@ -223,4 +214,88 @@ fn compare(small: &mut Connection, large: &mut Connection) {
         assert!(pending.add(change));
         checked(&format!("{change:?}"), &|conn| apply::apply(conn, &pending));
     }
+}
+
+/// Every listing costs the same beside a hundred rows and beside thousands, on its first page and in the middle.
+#[test]
+fn no_page_grows_with_the_database() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let (small, large) = (filled(cluster, 100), filled(cluster, 3_000));
+    let mut small = small.held.address.connect_to_write().unwrap();
+    let mut large = large.held.address.connect_to_write().unwrap();
+    compare_pages(&mut small, &mut large);
+    for conn in [&mut small, &mut large] {
+        sql::script(conn, "ANALYZE").unwrap();
+    }
+    compare_pages(&mut small, &mut large);
+}
+
+fn compare_pages(small: &mut Connection, large: &mut Connection) {
+    let mut check = |what: &str, at: i64, act: &dyn Fn(&mut Connection, i64) -> Result<(), Broken>| {
+        let few = read_by(small, |conn| act(conn, at.min(50)).during("count rows"));
+        let many = read_by(large, |conn| act(conn, at).during("count rows"));
+        assert!(many <= few + few / 2 + 20, "{what}: {few} rows read among 100, {many} among 3,000");
+    };
+    let text = |text: &str| Some(text.to_owned());
+    let plain = || TokenFilter::newest(5);
+    let filters = [
+        plain(),
+        TokenFilter { status: Some(Status::Failed), ..plain() },
+        TokenFilter { parent: text("parent"), ..plain() },
+        TokenFilter { workflow: text("orders"), ..plain() },
+        TokenFilter { workflow: text("orders"), status: Some(Status::Failed), ..plain() },
+        TokenFilter { workflow: text("orders"), state: text("draft"), ..plain() },
+        TokenFilter { prefix: text("T-"), ..plain() },
+    ];
+    for filter in filters {
+        let page = |conn: &mut Connection, filter: &TokenFilter| listing::tokens(conn, filter).map(drop);
+        check(&format!("first page of {filter:?}"), 0, &|conn, _| page(conn, &filter));
+        check(&format!("a page of {filter:?}"), 1_500, &|conn, at| {
+            let after = Some(TokenPlace { entered_at: NOW.plus_ms(at), id: format!("T-{at}") });
+            page(conn, &TokenFilter { after, ..filter.clone() })
+        });
+    }
+
+    let open: Vec<TaskStatus> = TaskStatus::ALL.into_iter().filter(|status| status.is_open()).collect();
+    let tasks = |statuses: &[TaskStatus]| TaskFilter {
+        statuses: statuses.to_vec(),
+        workflow: None,
+        state: None,
+        token: None,
+        supervisor: None,
+        unserved: None,
+        after: 0,
+        limit: 5,
+    };
+    let filters = [
+        tasks(&open),
+        tasks(&TaskStatus::ALL),
+        tasks(&[TaskStatus::Waiting]),
+        TaskFilter { workflow: text("orders"), state: text("review"), ..tasks(&open) },
+        TaskFilter { token: text("T-9"), ..tasks(&open) },
+        TaskFilter { token: text("T-9"), ..tasks(&TaskStatus::ALL) },
+        TaskFilter { unserved: Some(Vec::new()), ..tasks(&[TaskStatus::Queued]) },
+    ];
+    for filter in filters {
+        check(&format!("a page of {filter:?}"), 1_500, &|conn, at| {
+            let after = at.unsigned_abs();
+            listing::tasks(conn, &TaskFilter { after, ..filter.clone() }).map(drop)
+        });
+    }
+    check("a task", 0, &|conn, _| listing::task(conn, 9).map(drop));
+}
+
+/// A filter that no index serves looks at so many rows and no more; the page says where to go on.
+#[test]
+fn a_filter_without_an_index_is_bounded() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let store = filled(cluster, 11_000);
+    let conn = &mut store.held.address.connect_to_write().unwrap();
+    let filter =
+        TokenFilter { prefix: Some("T-".into()), state: Some("nowhere".into()), ..TokenFilter::newest(5) };
+    let page = listing::tokens(conn, &filter).unwrap_or_default();
+    assert!(page.tokens.is_empty());
+    let next = page.next.unwrap();
+    let page = listing::tokens(conn, &TokenFilter { after: Some(next), ..filter }).unwrap_or_default();
+    assert_eq!((page.tokens.len(), page.next), (0, None));
 }

@@ -43,7 +43,7 @@ pub(crate) fn queued_tasks(
 
 /// Every (workflow, state) in which a task is queued: few, whatever the number of tasks, so each is looked up by the
 /// one before it.
-fn queued_states(conn: &mut Connection) -> Result<Vec<(String, String)>, Broken> {
+pub(crate) fn queued_states(conn: &mut Connection) -> Result<Vec<(String, String)>, Broken> {
     const SQL: &str = "WITH RECURSIVE pairs AS ( \
         (SELECT workflow, state FROM tasks WHERE status = 'queued' ORDER BY workflow, state LIMIT 1) \
         UNION ALL SELECT next.workflow, next.state FROM pairs CROSS JOIN LATERAL ( \
@@ -51,6 +51,12 @@ fn queued_states(conn: &mut Connection) -> Result<Vec<(String, String)>, Broken>
             WHERE status = 'queued' AND (workflow, state) > (pairs.workflow, pairs.state) \
             ORDER BY workflow, state LIMIT 1) AS next) \
         SELECT workflow, state FROM pairs";
+    sql::all(conn, SQL, params![], |row| Ok((get(row, 0)?, get(row, 1)?)))
+}
+
+/// Every (workflow, state) to which a component is assigned. They are as few as states are.
+pub(crate) fn assigned_states(conn: &mut Connection) -> Result<Vec<(String, String)>, Broken> {
+    const SQL: &str = "SELECT DISTINCT workflow, state FROM assignments";
     sql::all(conn, SQL, params![], |row| Ok((get(row, 0)?, get(row, 1)?)))
 }
 

@@ -6,8 +6,8 @@
 //! there, since SQLite is a function call away and each of its rows costs the same.
 //!
 //! Reading order: `open` (from a URL to a database that is surely ours), `lock` (and nobody else's), `writer` with
-//! `load`, `pending`, `apply`, `find` and `routines` (the verbs inside a transaction), `reader` with `pool` (reads beside
-//! it).
+//! `load`, `pending`, `apply`, `find` and `routines` (the verbs inside a transaction), `reader` with `listing` and `pool`
+//! (reads beside it).
 
 mod connection;
 mod lock;
@@ -22,6 +22,8 @@ mod routines;
 mod writer;
 
 mod pool;
+
+mod listing;
 mod reader;
 
 mod failure;

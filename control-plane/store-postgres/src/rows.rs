@@ -6,7 +6,7 @@ use sqlx::postgres::{PgRow, Postgres};
 use sqlx::{Decode, Row as _, Type};
 use stateous_engine::Timestamp;
 use stateous_engine::model::{Entry, EventRecord, Held, MemoryCell, Origin, Task, Timer, Token};
-use stateous_store::{Assignment, ControlRow, Failure, FailureKind, Upload, codec};
+use stateous_store::{Assignment, ControlRow, Failure, FailureKind, ListedToken, Upload, codec};
 
 use crate::failure::Broken;
 
@@ -40,6 +40,21 @@ pub(crate) fn token(row: &PgRow) -> Result<Token, Broken> {
             Some(name) => Some(EventRecord { name, payload: object(row, 16, "tokens.ended_by_payload")? }),
             None => None,
         },
+    })
+}
+
+/// Columns of a token in a listing; the tables are called `t` and `c` where they are read.
+pub(crate) const LISTED: &str = "t.id, t.state, t.status, t.visit, t.entered_at, t.parent, c.context";
+
+pub(crate) fn listed(row: &PgRow) -> Result<ListedToken, Broken> {
+    Ok(ListedToken {
+        id: get(row, 0)?,
+        state: get(row, 1)?,
+        status: codec::read_status(get(row, 2)?)?,
+        visit: whole(row, 3)?,
+        entered_at: time(row, 4)?,
+        parent: get(row, 5)?,
+        context: get::<&str>(row, 6)?.into(),
     })
 }
 
