@@ -103,6 +103,22 @@ impl Pending {
         taken
     }
 
+    /// Held tasks of a request, by id, of which `found` are written.
+    pub(crate) fn with_request(&self, mut found: Vec<u64>, supervisor: &str, request: &str) -> Vec<u64> {
+        found.retain(|id| !self.tasks.contains_key(id));
+        let of_request = |task: &&Task| {
+            let by = (task.claimed_by.as_deref(), task.request.as_deref());
+            task.status.is_held() && by == (Some(supervisor), Some(request))
+        };
+        let waiting = self.tasks.values().filter_map(|write| match write {
+            Write::Insert(task) | Write::Update(task) => Some(task),
+            Write::Delete => None,
+        });
+        found.extend(waiting.filter(of_request).map(|task| task.id));
+        found.sort_unstable();
+        found
+    }
+
     /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
         let Self { tokens, contexts, tasks, timers, held, wiped, cells, entries, touched: _ } = self;

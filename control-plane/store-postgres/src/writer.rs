@@ -25,6 +25,9 @@ const ALIVE_MS: i64 = 500;
 /// How many decisions' rows are looked up together: bounds what is in memory, since contexts can be large.
 const TOGETHER: usize = 64;
 
+/// How many rows that were loaded ahead are kept besides.
+const AHEAD_MAX: usize = 2 * TOGETHER;
+
 /// The writer.
 pub(crate) struct PostgresWriter {
     /// `None` after it broke; the next transaction makes another.
@@ -123,11 +126,10 @@ impl PostgresWriter {
         Err(taken_over())
     }
 
-    /// What is wanted, if it was loaded ahead and nothing that was decided since has to do with it. What was passed over
-    /// is not asked for any more.
+    /// What is wanted, if it was loaded ahead and nothing that was decided since has to do with it.
     fn loaded_ahead(&mut self, wanted: &Wanted) -> Option<Loaded> {
         let place = self.ahead.iter().position(|(coming, _)| coming == wanted)?;
-        let (_, loaded) = self.ahead.drain(..=place).next_back()?;
+        let (_, loaded) = self.ahead.remove(place)?;
         (!self.touched.touches(wanted, &loaded)).then_some(loaded)
     }
 
@@ -136,15 +138,18 @@ impl PostgresWriter {
         let Some(place) = self.coming.iter().position(|coming| coming == wanted) else {
             return load::load(self.tx()?, wanted).during("load a token");
         };
-        self.coming.drain(..place);
-        let together: Vec<Wanted> = self.coming.drain(..self.coming.len().min(TOGETHER)).collect();
+        let end = self.coming.len().min(place + TOGETHER);
+        let together: Vec<Wanted> = self.coming.drain(place..end).collect();
         let mut loaded = match load::load_all(self.tx()?, &together) {
             // One row that does not read must not keep the others from being loaded.
             Err(Broken::Row(_)) => return load::load(self.tx()?, wanted).during("load a token"),
             loaded => loaded.during("load a token")?.into_iter(),
         };
         let first = loaded.next().unwrap_or_default();
-        self.ahead = together.into_iter().skip(1).zip(loaded).collect();
+        // What was not asked for by now hardly will be.
+        let old = self.ahead.len().saturating_sub(AHEAD_MAX);
+        self.ahead.drain(..old);
+        self.ahead.extend(together.into_iter().skip(1).zip(loaded));
         Ok(first)
     }
 
@@ -195,8 +200,7 @@ impl Writer for PostgresWriter {
     }
 
     fn ahead(&mut self, wanted: Vec<Wanted>) {
-        self.coming = wanted.into();
-        self.ahead.clear();
+        self.coming.extend(wanted);
     }
 
     fn load(&mut self, wanted: &Wanted) -> Result<Loaded, Failure> {
@@ -235,7 +239,9 @@ impl Writer for PostgresWriter {
     }
 
     fn tasks_of_request(&mut self, supervisor: &str, request: &str) -> Result<Vec<u64>, Failure> {
-        find::tasks_of_request(self.written()?, supervisor, request).during("find the tasks of a claim")
+        // Asked by every claim, right after the one before it took tasks: those are looked at where they wait.
+        let found = find::tasks_of_request(self.tx()?, supervisor, request);
+        Ok(self.pending.with_request(found.during("find the tasks of a claim")?, supervisor, request))
     }
 
     fn assignment(&mut self, workflow: &str, state: &str) -> Result<Option<Assignment>, Failure> {

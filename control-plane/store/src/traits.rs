@@ -40,7 +40,7 @@ pub struct QueuedFilter {
 pub trait Writer: Send {
     /// Opens a transaction that no other writer can come between.
     fn begin(&mut self) -> Result<(), Failure>;
-    /// Says what will be loaded next in this transaction, in this order. Only a hint: a store may look it up together.
+    /// Says what else will be loaded in this transaction, about in this order. Only a hint: a store may look it up together.
     fn ahead(&mut self, wanted: Vec<Wanted>) {
         drop(wanted);
     }

@@ -12,6 +12,7 @@ use stateous_engine::{Input, Refusal, Rules, Timestamp, decide_loading, limits};
 use tracing::warn;
 
 use super::job::Job;
+use super::offers::Offers;
 use super::parked::{Parked, Waiting};
 use super::watch::Watchers;
 use super::{Claim, Granted, Push, Upkeep};
@@ -50,6 +51,8 @@ struct Queued {
     states: Vec<(String, String)>,
     /// Something changed that could open any state to a claim.
     any: bool,
+    /// What claims may take; asked for once everything else is done.
+    offers: Offers,
     /// Tokens whose ledgers it wrote to.
     told: Vec<String>,
 }
@@ -150,6 +153,8 @@ impl Machine {
         }
         // Those that wait here came before the batch's own claims, and so they go first.
         *woken = self.waiting.take(|p| queued.any || queued.states.iter().any(|(w, s)| p.may_take(w, s)));
+        let own = jobs[claims..].iter().filter_map(Job::claim);
+        queued.offers = Offers::to(woken.iter().chain(own).map(|parked| &parked.claim));
         let mut grants = Vec::with_capacity(woken.len());
         for parked in woken.iter() {
             grants.push(if parked.reply.is_closed() {
@@ -298,13 +303,14 @@ impl Machine {
             }
         }
         let mut bytes = 0;
-        let tasks = self.writer.queued_tasks(&claim.filter, claim.max)?;
+        let (tasks, found) = queued.offers.take(claim, self.writer.as_mut())?;
         let input = |task: u64| {
             let (supervisor, request) = (claim.supervisor.clone(), claim.request.clone());
             Input::ClaimTask { task, supervisor, request }
         };
-        self.writer.ahead(tasks.iter().map(|&task| Wanted::for_input(&input(task))).collect());
+        self.writer.ahead(found.iter().map(|&task| Wanted::for_input(&input(task))).collect());
         for task in tasks {
+            queued.offers.tried(task);
             self.grant(&input(task), now, queued, &mut granted)?;
             bytes += granted.last().map_or(0, |last| size(&last.grant));
             if bytes >= limits::CLAIM_BYTES {

@@ -47,6 +47,14 @@ impl Job {
         }
     }
 
+    /// The claim that it is.
+    pub(super) const fn claim(&self) -> Option<&Parked> {
+        match self {
+            Self::Claim(parked) => Some(parked),
+            _ => None,
+        }
+    }
+
     /// Answers a job that was not applied.
     pub(super) fn fail(self, failure: Failure) {
         // Whoever hung up does not hear of it.
