@@ -2,6 +2,7 @@
 
 pub(crate) mod compile;
 pub(crate) mod compile_worker;
+pub(crate) mod completions;
 pub(crate) mod dev;
 pub(crate) mod graph;
 pub(crate) mod routine;

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use stateous_api::Client;
+use stateous_api::{Client, ClientError};
 
 use crate::Failed;
 
@@ -21,6 +21,14 @@ impl Remote {
         F: Future<Output = Result<(), Failed>>,
     {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(async { act(Client::new(&self.url)?).await })
+        let done = runtime.block_on(async { act(Client::new(&self.url)?).await });
+        done.map_err(|failed| failed.advised(start_one))
     }
+}
+
+/// What to do when nobody answers.
+fn start_one(error: &anyhow::Error) -> Option<String> {
+    matches!(error.downcast_ref(), Some(ClientError::Unreachable { .. })).then(|| {
+        "`stateous serve GRAPH` or `stateous dev FOLDER` starts one there; --url or STATEOUS_URL names another".to_owned()
+    })
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::{CommandFactory as _, Parser, Subcommand};
+use serde::Serialize;
 use stateous_api::{Client, RoutineInForce, RoutineLimits, RoutinePush};
 
 use super::remote::Remote;
@@ -29,6 +30,9 @@ enum Act {
 }
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+                        stateous routine push build/draft.wasm --state orders/draft\n  \
+                        stateous routine push build/draft.wasm --state draft --wall 10m --memory 64")]
 struct Push {
     /// The component: a .wasm file. A core module that was built for the Stateous world is made into one.
     #[arg(value_name = "FILE")]
@@ -51,15 +55,15 @@ struct Push {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: Args) -> Result<(), Failed> {
+pub(crate) fn run(args: Args, out: &mut Out) -> Result<(), Failed> {
     let Args { act, remote } = args;
     match act {
         None => Err(Failed::Usage(Box::new(Args::command()))),
-        Some(Act::List) => remote.run(list),
+        Some(Act::List) => remote.run(|client| list(client, out)),
         Some(Act::Push(push)) => {
             let component = read_component(&push.file)?;
             let request = push.request()?;
-            remote.run(|client| send(client, request, component))
+            remote.run(|client| send(client, request, component, out))
         }
     }
 }
@@ -96,22 +100,29 @@ pub(crate) fn read_component(file: &Path) -> anyhow::Result<Vec<u8>> {
         .map_err(|problem| anyhow!("{} is not a routine: {problem}", file.display()))
 }
 
-async fn send(client: Client, push: RoutinePush, component: Vec<u8>) -> Result<(), Failed> {
+async fn send(client: Client, push: RoutinePush, component: Vec<u8>, out: &mut Out) -> Result<(), Failed> {
     let pushed = client.push_routine(&push, component.into()).await?;
-    let was = if pushed.created { "" } else { " (nothing changed: it did so before)" };
-    Out::new().line(&format!("{}{was}", line(&pushed.routine)))
+    let told = Told { created: pushed.created, routine: &pushed.routine };
+    out.tell(&told, |told| {
+        let was = if told.created { "" } else { " (nothing changed: it did so before)" };
+        format!("{}{was}", line(told.routine))
+    })
 }
 
-async fn list(client: Client) -> Result<(), Failed> {
-    let mut out = Out::new();
-    let routines = client.routines().await?;
-    for routine in &routines {
-        out.line(&line(routine))?;
+/// What `push --json` prints.
+#[derive(Serialize)]
+struct Told<'t> {
+    created: bool,
+    #[serde(flatten)]
+    routine: &'t RoutineInForce,
+}
+
+async fn list(client: Client, out: &mut Out) -> Result<(), Failed> {
+    let mut list = out.list();
+    for routine in &client.routines().await? {
+        list.item(routine, line)?;
     }
-    if routines.is_empty() {
-        out.line("no routines")?;
-    }
-    Ok(())
+    list.end("no routines")
 }
 
 /// `orders/draft: version 1, draft.wasm, sha256:1f0c…, 63 KiB, rust 0.1.0`.
