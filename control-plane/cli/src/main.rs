@@ -47,7 +47,7 @@ enum Command {
     Supervise(supervise::Args),
     /// Control plane, supervisor and routines of a folder in one process, rebuilt when you save.
     Dev(dev::Args),
-    /// Act on tokens: start, fire, show, pause, resume, cancel.
+    /// Act on tokens: start, fire, show, pause, resume, cancel, retry.
     #[command(subcommand_required = false)]
     Token(token::Args),
     /// Upload routines, and see which serve which state.

@@ -19,7 +19,7 @@ use crate::refused::Refused;
 use crate::routes::{claims, events, routines, steering, tasks, tokens, workflow};
 
 /// Path and methods. `{task}` is digits; any other `{…}` is one part of a path.
-fn routes() -> [(&'static str, MethodRouter<Arc<App>>); 17] {
+fn routes() -> [(&'static str, MethodRouter<Arc<App>>); 18] {
     [
         ("/tokens", get(tokens::list).post(tokens::start)),
         ("/tokens/{token}", get(tokens::show)),
@@ -28,6 +28,7 @@ fn routes() -> [(&'static str, MethodRouter<Arc<App>>); 17] {
         ("/tokens/{token}/pause", post(steering::pause)),
         ("/tokens/{token}/resume", post(steering::resume)),
         ("/tokens/{token}/cancel", post(steering::cancel)),
+        ("/tokens/{token}/retry", post(steering::retry)),
         ("/workflow", get(workflow::document)),
         ("/health", get(workflow::health)),
         ("/tasks/claim", post(claims::claim)),

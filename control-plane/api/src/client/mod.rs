@@ -224,6 +224,14 @@ impl Client {
         self.steer(token, "cancel").await
     }
 
+    /// *Ours*: lets a failed top token enter its last state again, as a new visit with empty memory.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn retry(&self, token: &str) -> Result<Token, ClientError> {
+        self.steer(token, "retry").await
+    }
+
     /// Claims tasks. Waits as long as the claim asks the server to, and its timeout more.
     ///
     /// # Errors

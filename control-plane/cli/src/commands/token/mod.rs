@@ -1,5 +1,5 @@
-//! `stateous token`: start, fire, show, pause, resume and cancel tokens over the HTTP API. The output is the original's, line
-//! for line.
+//! `stateous token`: start, fire, show, pause, resume, cancel and retry tokens over the HTTP API. Where the original has the
+//! command too, the output is its own, line for line.
 
 mod acts;
 mod show;
@@ -11,7 +11,7 @@ use super::remote::Remote;
 use crate::Failed;
 use crate::text::{Out, object_argument, token_line};
 
-/// Act on tokens: start, fire, show, pause, resume, cancel.
+/// Act on tokens: start, fire, show, pause, resume, cancel, retry.
 #[derive(Parser)]
 #[command(
     name = "stateous token",
@@ -90,6 +90,12 @@ enum Act {
         #[arg(value_name = "ID")]
         id: String,
     },
+    /// Retry a failed token: it enters its last state again, with its context as it is and empty memory.
+    Retry {
+        /// The token's id, e.g. TICKET-1.
+        #[arg(value_name = "ID")]
+        id: String,
+    },
 }
 
 /// Runs the command.
@@ -119,6 +125,9 @@ pub(crate) fn run(args: Args, out: &mut Out) -> Result<(), Failed> {
         }
         Some(Act::Cancel { id }) => {
             remote.run(|client| async move { out.tell(&client.cancel(&id).await?, line) })
+        }
+        Some(Act::Retry { id }) => {
+            remote.run(|client| async move { out.tell(&client.retry(&id).await?, line) })
         }
     }
 }
