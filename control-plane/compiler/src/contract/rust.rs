@@ -1,0 +1,302 @@
+//! A contract as Rust: serde types, and one enum of the events.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
+
+use super::shapes::capitals;
+use super::{Contract, Definition, Emitted, Field, Shape, Type};
+
+/// The enum of the events that the routine can end with.
+pub const OUTCOME: &str = "Outcome";
+
+/// Names that a generated type cannot have: the SDK's prelude, what the types below are written with, and the enum.
+const TAKEN: [&str; 22] = [
+    "Context",
+    "Event",
+    "Failure",
+    "Result",
+    "Waiting",
+    "Deserialize",
+    "Serialize",
+    "Value",
+    "Option",
+    "Some",
+    "None",
+    "Ok",
+    "Err",
+    "Vec",
+    "String",
+    "Box",
+    "BTreeMap",
+    "Self",
+    "Send",
+    "Sync",
+    "Default",
+    OUTCOME,
+];
+const KEYWORDS: [&str; 52] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
+    "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static",
+    "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual",
+    "where", "while", "yield", "union",
+];
+
+/// A contract as the text of a module.
+#[must_use]
+pub fn module(contract: &Contract) -> String {
+    let names = Names::of(contract);
+    let mut out = format!(
+        "//! What the state `{}` is given and what it can end with, as the workflow `{}` says it.\n\
+         //!\n\
+         //! `stateous init` wrote this file and writes it anew when the workflow changed: do not edit it.\n\
+         //! Made from {}.\n\n\
+         #![allow(dead_code, reason = \"a routine need not use all of its contract\")]\n\n",
+        contract.state, contract.workflow, contract.checksum,
+    );
+    let body = body(contract, &names);
+    if body.contains("BTreeMap<") {
+        out.push_str("use std::collections::BTreeMap;\n\n");
+    }
+    if body.contains("Deserialize") {
+        out.push_str("use serde::{Deserialize, Serialize};\n");
+    }
+    out.push_str("use stateous_routine::Event;\n");
+    if body.contains("Value") && body.split(|c: char| !c.is_alphanumeric()).any(|word| word == "Value") {
+        out.push_str("use stateous_routine::serde_json::Value;\n");
+    }
+    out + &body
+}
+
+/// The Rust name of the context's type in [`module`]; `None` for a context that is any object.
+#[must_use]
+pub fn context(contract: &Contract) -> Option<String> {
+    let names = Names::of(contract);
+    contract.context.as_ref().map(|kind| names.kind(kind))
+}
+
+/// The variants of [`OUTCOME`], as a routine writes them: `Outcome::Submitted`, `Outcome::Reviewed(Verdict { .. })`.
+#[must_use]
+pub fn outcomes(contract: &Contract) -> Vec<String> {
+    let names = Names::of(contract);
+    let variants = variants(&contract.emits);
+    let shown = |(emitted, variant): (&Emitted, &String)| match &emitted.payload {
+        None => format!("{OUTCOME}::{variant}"),
+        Some(kind) => format!("{OUTCOME}::{variant}({})", names.kind(kind)),
+    };
+    contract.emits.iter().zip(&variants).map(shown).collect()
+}
+
+/// A name as an identifier of a function, field or module.
+#[must_use]
+pub fn identifier(name: &str) -> String {
+    let plain: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+    if plain.chars().all(|c| c == '_') || plain.starts_with(|c: char| c.is_ascii_digit()) {
+        return format!("field_{plain}");
+    }
+    if KEYWORDS.contains(&plain.as_str()) { format!("{plain}_") } else { plain }
+}
+
+fn body(contract: &Contract, names: &Names<'_>) -> String {
+    let mut out = String::new();
+    for definition in &contract.types {
+        out.push('\n');
+        define(definition, contract, names, &mut out);
+    }
+    out.push_str("\n/// What the routine can end with.\n#[derive(Debug, Event)]\n");
+    if contract.emits.is_empty() {
+        // No transition leaves the state on an event of the workflow.
+        let _ = writeln!(out, "pub enum {OUTCOME} {{}}");
+        return out;
+    }
+    let _ = writeln!(out, "pub enum {OUTCOME} {{");
+    for (emitted, variant) in contract.emits.iter().zip(variants(&contract.emits)) {
+        let payload =
+            emitted.payload.as_ref().map(|kind| format!("({})", names.kind(kind))).unwrap_or_default();
+        let _ = writeln!(out, "    #[event({:?})]\n    {variant}{payload},", emitted.event);
+    }
+    out.push_str("}\n");
+    out
+}
+
+fn define(definition: &Definition, contract: &Contract, names: &Names<'_>, out: &mut String) {
+    let name = names.rust(&definition.name);
+    comment(definition.about.as_deref(), "", out);
+    // Writing to a String cannot fail.
+    let _ = match &definition.shape {
+        Shape::Record(fields) => {
+            let _ = writeln!(
+                out,
+                "#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]\npub struct {name} {{"
+            );
+            let mut used = BTreeSet::new();
+            for field in fields {
+                member(field, &definition.name, contract, names, &mut used, out);
+            }
+            writeln!(out, "}}")
+        }
+        Shape::Choice(texts) => {
+            let _ = writeln!(
+                out,
+                "#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]\npub enum {name} {{"
+            );
+            let mut used = BTreeSet::new();
+            for (at, text) in texts.iter().enumerate() {
+                let variant = unique(variant(text, at), "", &mut used);
+                let _ = writeln!(out, "    #[serde(rename = {text:?})]\n    {variant},");
+            }
+            writeln!(out, "}}")
+        }
+        // An alias that leads back to itself is no type in Rust.
+        Shape::Alias(kind) if leads_to(&definition.name, kind, contract) => {
+            writeln!(out, "pub type {name} = Value;")
+        }
+        Shape::Alias(kind) => writeln!(out, "pub type {name} = {};", names.kind(kind)),
+    };
+}
+
+fn member(
+    field: &Field,
+    owner: &str,
+    contract: &Contract,
+    names: &Names<'_>,
+    used: &mut BTreeSet<String>,
+    out: &mut String,
+) {
+    comment(field.about.as_deref(), "    ", out);
+    let ident = unique(identifier(&field.key), "_", used);
+    let mut settings = Vec::new();
+    if ident != field.key {
+        settings.push(format!("rename = {:?}", field.key));
+    }
+    let mut kind = names.kind(&field.kind);
+    if contains_itself(owner, &field.kind, contract) {
+        kind = match kind.strip_prefix("Option<") {
+            Some(inner) => format!("Option<Box<{inner}>"),
+            None => format!("Box<{kind}>"),
+        };
+    }
+    if !field.is_required {
+        if !kind.starts_with("Option<") {
+            kind = format!("Option<{kind}>");
+        }
+        settings.push("default".to_owned());
+        settings.push("skip_serializing_if = \"Option::is_none\"".to_owned());
+    }
+    if !settings.is_empty() {
+        let _ = writeln!(out, "    #[serde({})]", settings.join(", "));
+    }
+    let _ = writeln!(out, "    pub {ident}: {kind},");
+}
+
+fn comment(about: Option<&str>, indent: &str, out: &mut String) {
+    if let Some(about) = about {
+        let _ = writeln!(out, "{indent}/// {about}");
+    }
+}
+
+/// Whether a value of `owner` would hold another one in itself, without a list or a map between: Rust wants a box there.
+fn contains_itself(owner: &str, kind: &Type, contract: &Contract) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut left = vec![kind];
+    while let Some(kind) = left.pop() {
+        match kind {
+            Type::Nullable(inner) => left.push(inner),
+            Type::Named(name) if name == owner => return true,
+            Type::Named(name) if seen.insert(name) => {
+                match contract.types.iter().find(|one| &one.name == name).map(|one| &one.shape) {
+                    Some(Shape::Record(fields)) => left.extend(fields.iter().map(|field| &field.kind)),
+                    Some(Shape::Alias(kind)) => left.push(kind),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether an alias named `owner` leads back to itself through other aliases alone.
+fn leads_to(owner: &str, kind: &Type, contract: &Contract) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut left = vec![kind];
+    while let Some(kind) = left.pop() {
+        match kind {
+            Type::Nullable(inner) | Type::List(inner) | Type::Map(inner) => left.push(inner),
+            Type::Named(name) if name == owner => return true,
+            Type::Named(name) if seen.insert(name) => {
+                let found = contract.types.iter().find(|one| &one.name == name);
+                if let Some(Definition { shape: Shape::Alias(kind), .. }) = found {
+                    left.push(kind);
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// The variants for events, in their order: two names that differ only in `-` and `_` get a number.
+fn variants(emits: &[Emitted]) -> Vec<String> {
+    let mut used = BTreeSet::new();
+    emits.iter().enumerate().map(|(at, emitted)| unique(variant(&emitted.event, at), "", &mut used)).collect()
+}
+
+fn variant(text: &str, at: usize) -> String {
+    let name = capitals(text);
+    let fits = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.is_ascii() && name != "Self";
+    if fits { name } else { format!("Choice{}", at + 1) }
+}
+
+/// The name, with a number after it when it is used already.
+fn unique(name: String, before_number: &str, used: &mut BTreeSet<String>) -> String {
+    let mut candidate = name.clone();
+    let mut n = 2;
+    while !used.insert(candidate.clone()) {
+        candidate = format!("{name}{before_number}{n}");
+        n += 1;
+    }
+    candidate
+}
+
+/// The Rust names of a contract's types.
+struct Names<'c>(HashMap<&'c str, String>);
+
+impl<'c> Names<'c> {
+    fn of(contract: &'c Contract) -> Self {
+        let mut used: BTreeSet<String> = TAKEN.iter().map(|&name| name.to_owned()).collect();
+        let mut names = HashMap::new();
+        for definition in &contract.types {
+            let plain = capitals(&definition.name);
+            let plain = if plain.starts_with(|c: char| c.is_ascii_alphabetic()) && plain.is_ascii() {
+                plain
+            } else {
+                format!("Type{plain}").chars().filter(char::is_ascii).collect()
+            };
+            let plain = if used.contains(&plain) { format!("{plain}Data") } else { plain };
+            names.insert(definition.name.as_str(), unique(plain, "", &mut used));
+        }
+        Self(names)
+    }
+}
+
+impl Names<'_> {
+    fn rust(&self, name: &str) -> String {
+        self.0.get(name).cloned().unwrap_or_else(|| "Value".to_owned())
+    }
+
+    fn kind(&self, kind: &Type) -> String {
+        match kind {
+            Type::Any => "Value".to_owned(),
+            Type::Text => "String".to_owned(),
+            Type::Integer => "i64".to_owned(),
+            Type::Number => "f64".to_owned(),
+            Type::Boolean => "bool".to_owned(),
+            Type::List(item) => format!("Vec<{}>", self.kind(item)),
+            Type::Map(value) => format!("BTreeMap<String, {}>", self.kind(value)),
+            Type::Nullable(inner) => format!("Option<{}>", self.kind(inner)),
+            Type::Named(name) => self.rust(name),
+        }
+    }
+}
