@@ -3,13 +3,14 @@
 
 mod commands;
 mod failed;
+mod scaffold;
 mod text;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use commands::{compile, compile_worker, completions, dev, graph, routine, serve, supervise, token};
+use commands::{compile, compile_worker, completions, dev, graph, init, routine, serve, supervise, token};
 pub(crate) use failed::Failed;
 use text::{Format, Out};
 
@@ -21,6 +22,7 @@ use text::{Format, Out};
     disable_help_subcommand = true,
     after_help = "Exit codes: 0 done, 1 refused or failed (one sentence on stderr), 2 wrong words.\n\n\
                   Examples:\n  \
+                  stateous init workflow orders\n  \
                   stateous dev orders                         # everything of a folder in one process\n  \
                   stateous token start ORDER-1 '{\"title\": \"a pen\"}'\n  \
                   stateous token show ORDER-1\n  \
@@ -36,6 +38,9 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Write the files to begin with: a workflow, a supervisor's folder, a routine.
+    #[command(subcommand_required = false)]
+    Init(init::Args),
     /// Check a workflow, and write its graph file.
     Compile(compile::Args),
     /// Draw a workflow as a Mermaid diagram.
@@ -77,6 +82,7 @@ fn main() -> ExitCode {
 
 fn run(command: Option<Command>, out: &mut Out) -> Result<(), Failed> {
     match command {
+        Some(Command::Init(args)) => init::run(args, out),
         Some(Command::Compile(args)) => compile::run(&args, out),
         Some(Command::Graph(args)) => graph::run(&args, out),
         Some(Command::Serve(args)) => serve::run(&args, out),

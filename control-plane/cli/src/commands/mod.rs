@@ -5,6 +5,7 @@ pub(crate) mod compile_worker;
 pub(crate) mod completions;
 pub(crate) mod dev;
 pub(crate) mod graph;
+pub(crate) mod init;
 pub(crate) mod routine;
 pub(crate) mod serve;
 pub(crate) mod supervise;

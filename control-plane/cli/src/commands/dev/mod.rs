@@ -4,7 +4,7 @@
 //! The folder holds `workflow.toml` and `routines/<state>/`, each a crate of its own. A mistake never takes down what
 //! runs: until the next good build, the old routine and the old graph go on.
 
-mod build;
+pub(super) mod build;
 mod plane;
 mod watch;
 
@@ -179,9 +179,10 @@ impl Dev {
         if self.pushed.get(state) == Some(&digest) {
             return Ok(None);
         }
+        let (workflow, own) = state.split_once('/').unwrap_or((plane.workflow(), state));
         let push = RoutinePush {
-            workflow: Some(plane.workflow().to_owned()),
-            state: state.to_owned(),
+            workflow: Some(workflow.to_owned()),
+            state: own.to_owned(),
             name: Some(format!("{state}.wasm")),
             limits: RoutineLimits::default(),
         };
