@@ -25,8 +25,8 @@ pub enum Code {
     TokenNotActive,
     /// The act is for a top token, and this one is a child.
     ChildToken,
-    /// Only a failed token can be retried.
-    TokenNotFailed,
+    /// The token did not fail, or its last state cannot be entered now.
+    NotRetryable,
     /// The caller does not hold the task.
     TaskNotHeld,
     /// The attempt that the caller speaks of is over.
@@ -48,7 +48,7 @@ impl Code {
             Self::EventNotAllowed => "event_not_allowed",
             Self::TokenNotActive => "token_not_active",
             Self::ChildToken => "child_token",
-            Self::TokenNotFailed => "token_not_failed",
+            Self::NotRetryable => "not_retryable",
             Self::TaskNotHeld => "task_not_held",
             Self::AttemptOver => "attempt_over",
         }

@@ -168,13 +168,81 @@ fn a_token_that_did_not_fail_is_not_retried() {
     world.input(&Input::CancelToken { token: "T".into() }).unwrap();
     note(&mut world, "T");
 
-    // A child, as a parallel state would have made it.
-    let mut world = failed();
-    let (mut child, context) = world.tokens["T"].clone();
-    child.id = "T.review.1.look".into();
-    child.parent = Some("T".into());
-    child.seq = 0;
-    world.tokens.insert(child.id.clone(), (child, context));
-    note(&mut world, "T.review.1.look");
+    let mut world = World::new(CHECKS);
+    start(&mut world);
+    note(&mut world, "T.checks.1.lint");
     insta::assert_snapshot!(seen);
+}
+
+/// Both children of `checks` fail, and so does the join.
+const CHECKS: &str = r#"{
+  "stateous": 1, "workflow": "checks",
+  "states": {"checks": {"timeout": "1h", "parallel": ["lint", "audit"], "join": "all", "inputs": ["n"]}},
+  "events": {},
+  "transitions": [
+    {"from": "__start__", "to": "checks"},
+    {"from": "checks", "to": "__end__", "on": "joined", "when": "branches.all(status == 'completed')"}
+  ],
+  "workflows": {
+    "lint": {
+      "states": {"look": {"emits": ["seen"]}}, "events": {"seen": {}},
+      "transitions": [{"from": "__start__", "to": "look"}, {"from": "look", "to": "__end__", "on": "seen"}]
+    },
+    "audit": {
+      "states": {"look": {"emits": ["seen"]}}, "events": {"seen": {}},
+      "transitions": [{"from": "__start__", "to": "look"}, {"from": "look", "to": "__end__", "on": "seen"}]
+    }
+  },
+  "schemas": {}
+}"#;
+
+fn start(world: &mut World) {
+    let start = Input::StartToken { token: "T".into(), workflow: None, context: object(r#"{"n":1.50}"#) };
+    world.input(&start).unwrap();
+}
+
+/// Ends both children of the visit: lint as told, audit well.
+fn end_children(world: &mut World, lint: Outcome) {
+    let grant = claim(world);
+    assert_eq!(grant.task.workflow, "lint");
+    report(world, grant.task.id, lint).unwrap();
+    let grant = claim(world);
+    report(world, grant.task.id, Outcome::Event { event: "seen".into(), payload: None }).unwrap();
+}
+
+#[test]
+fn a_parallel_state_starts_its_children_anew() {
+    let mut world = World::new(CHECKS);
+    start(&mut world);
+    end_children(&mut world, Outcome::Failed { error: "no linter".into(), retry: false });
+    assert_eq!(world.tokens["T"].0.status, Status::Failed);
+
+    retry(&mut world, "T").unwrap();
+    assert_eq!(world.tokens["T.checks.1.lint"].0.status, Status::Failed, "an ended child stays ended");
+    for child in ["T.checks.2.lint", "T.checks.2.audit"] {
+        let (token, context) = &world.tokens[child];
+        assert_eq!((token.status, &**context), (Status::Active, r#"{"n":1.50}"#));
+    }
+    end_children(&mut world, Outcome::Event { event: "seen".into(), payload: None });
+    assert_eq!(world.tokens["T"].0.status, Status::Completed);
+    insta::assert_snapshot!(world.history("T"));
+}
+
+#[test]
+fn a_parallel_state_whose_child_cannot_start_is_not_entered() {
+    let mut world = World::new(CHECKS);
+    start(&mut world);
+    end_children(&mut world, Outcome::Failed { error: "no linter".into(), retry: false });
+    let squatter =
+        Input::StartToken { token: "T.checks.2.audit".into(), workflow: None, context: Object::new() };
+    world.input(&squatter).unwrap();
+    let refusal = retry(&mut world, "T").unwrap_err();
+    assert_eq!(
+        (refusal.code.as_str(), refusal.message.as_str()),
+        (
+            "not_retryable",
+            "token 'T' cannot enter 'checks' again: the child id 'T.checks.2.audit' is taken by another token"
+        )
+    );
+    assert_eq!(world.tokens["T"].0.status, Status::Failed);
 }

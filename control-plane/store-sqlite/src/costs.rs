@@ -37,6 +37,7 @@ fn token(id: String, status: Status, at: i64) -> Token {
         visits: [("draft".into(), 1)].into(),
         counts: [].into(),
         entered_by: EventRecord { name: "go".into(), payload: None },
+        ended_by: None,
     }
 }
 

@@ -9,6 +9,9 @@ mod rust;
 mod sdk;
 mod starter;
 
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
 use stateous_compiler::contract::Contract;
 
 pub(crate) use files::Files;
@@ -44,8 +47,20 @@ impl Language {
 pub(crate) enum Sdk {
     /// The copy that this executable carries, written beside the routines.
     Carried,
-    /// A checkout of Stateous.
-    Checkout(std::path::PathBuf),
+    /// The folder of each language's SDK in a checkout of Stateous, written out so that it holds from wherever a build is
+    /// started.
+    Checkout(PathBuf),
+}
+
+impl Sdk {
+    /// The SDKs of a checkout.
+    pub(crate) fn of_checkout(checkout: &Path) -> anyhow::Result<Self> {
+        let sdk = checkout.join("guest-sdk");
+        let found = sdk.canonicalize().with_context(|| {
+            format!("{} is no checkout of Stateous: there is no {}", checkout.display(), sdk.display())
+        })?;
+        Ok(Self::Checkout(found))
+    }
 }
 
 /// The folder of a routine below [`ROUTINES`]: the state, with its workflow before it when that is one that a parallel

@@ -1,7 +1,5 @@
 //! Routines in Rust: one crate for each state, in a cargo workspace of their own.
 
-use std::path::Path;
-
 use anyhow::Context as _;
 use stateous_compiler::contract::{Contract, rust};
 
@@ -59,7 +57,10 @@ pub(super) fn routine(
 fn manifest(contract: &Contract, sdk: &Sdk) -> anyhow::Result<String> {
     let path = match sdk {
         Sdk::Carried => format!("../{CARRIED}/rust"),
-        Sdk::Checkout(checkout) => in_checkout(checkout)?,
+        Sdk::Checkout(sdks) => {
+            let sdk = sdks.join("rust");
+            sdk.to_str().with_context(|| format!("{} is not text", sdk.display()))?.to_owned()
+        }
     };
     let path = toml::Value::String(path);
     Ok(format!(
@@ -76,16 +77,6 @@ fn manifest(contract: &Contract, sdk: &Sdk) -> anyhow::Result<String> {
          stateous-routine = {{ path = {path} }}\n",
         contract.workflow, contract.state,
     ))
-}
-
-/// The SDK in a checkout, whose path is written out so that it holds from wherever cargo is started.
-fn in_checkout(checkout: &Path) -> anyhow::Result<String> {
-    let sdk = checkout.join("guest-sdk/rust");
-    let found = sdk.canonicalize().with_context(|| {
-        format!("{} is no checkout of Stateous: there is no {}", checkout.display(), sdk.display())
-    })?;
-    let text = found.to_str().with_context(|| format!("{} is not text", found.display()))?;
-    Ok(text.to_owned())
 }
 
 fn stub(contract: &Contract, lib: &str) -> String {
@@ -124,6 +115,8 @@ fn stub(contract: &Contract, lib: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use stateous_engine::Graph;
 
     use super::*;
@@ -150,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_checkout_is_refused() {
+    fn the_sdk_of_a_checkout_is_named_by_its_whole_path() {
         let contract = Contract::of(&orders(), "orders", "review").unwrap();
         let error = manifest(&contract, &Sdk::Checkout("/nowhere".into())).unwrap_err();
         assert_eq!(

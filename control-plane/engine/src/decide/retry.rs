@@ -4,8 +4,7 @@ use serde_json::json;
 
 use super::draft::Draft;
 use super::words::quote;
-use super::{Rules, moves, refuse};
-use crate::change::Decision;
+use super::{Decided, Rules, family, moves, refuse};
 use crate::loaded::Loaded;
 use crate::model::{Kind, Status};
 use crate::refusal::Code;
@@ -14,7 +13,7 @@ use crate::time::Timestamp;
 /// A failed top token enters its last state again, as a new visit: a new task with all its retries, the state's timeout
 /// anew, children anew. Its context is as it was, its memory went when it failed. What brought it there is still told to
 /// the routine: nothing happened since.
-pub(super) fn retry(rules: &Rules, loaded: &Loaded, now: Timestamp, id: &str) -> Decision {
+pub(super) fn retry(rules: &Rules, loaded: &Loaded, now: Timestamp, id: &str) -> Decided {
     let Some(member) = &loaded.member else {
         return refuse(Code::TokenNotFound, format!("there is no token {}", quote(id)));
     };
@@ -41,15 +40,20 @@ pub(super) fn retry(rules: &Rules, loaded: &Loaded, now: Timestamp, id: &str) ->
             quote(id),
             status.as_str()
         );
-        return refuse(Code::TokenNotFailed, message);
+        return refuse(Code::NotRetryable, message);
     }
-    let mut draft = match Draft::of(rules, loaded, member, now) {
-        Ok(draft) => draft,
-        Err(refusal) => return Decision { changes: Vec::new(), result: Err(refusal) },
+    let (mut draft, seat) = match Draft::of(rules, loaded, member, now) {
+        Ok(found) => found,
+        Err(refusal) => return refuse(refusal.code, refusal.message),
     };
-    let state = draft.token.state.clone();
-    draft.token.status = Status::Active;
-    draft.append(Kind::Retried, json!({}));
-    moves::enter(&mut draft, &state);
-    draft.finish_with_token()
+    let state = draft[seat].state.clone();
+    let context = draft.context(seat)?;
+    if let Some(problem) = family::cannot_enter(&draft, seat, &state, &context)? {
+        let message = format!("token {} cannot enter {} again: {problem}", quote(id), quote(&state));
+        return refuse(Code::NotRetryable, message);
+    }
+    draft[seat].status = Status::Active;
+    draft.append(seat, Kind::Retried, json!({}));
+    moves::enter(&mut draft, seat, &state)?;
+    draft.finish_with(seat)
 }

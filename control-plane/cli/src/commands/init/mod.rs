@@ -56,8 +56,8 @@ struct SdkFrom {
 }
 
 impl SdkFrom {
-    fn sdk(&self) -> Sdk {
-        self.stateous_path.clone().map_or(Sdk::Carried, Sdk::Checkout)
+    fn sdk(&self) -> anyhow::Result<Sdk> {
+        self.stateous_path.as_deref().map_or(Ok(Sdk::Carried), Sdk::of_checkout)
     }
 }
 

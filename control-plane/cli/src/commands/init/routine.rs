@@ -37,8 +37,8 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failed> {
             format!("the workflow has no state '{}' with a routine; it has {}", args.state, known.join(", "));
         Coded::new("invalid_argument", message)
     })?;
+    let sdk = args.sdk.sdk()?;
     let mut files = Files::below(&args.folder);
-    let sdk = args.sdk.sdk();
     args.lang.shared(&mut files, &sdk)?;
     args.lang.routine(&mut files, &contract, &sdk)?;
     let next = [format!("stateous dev {}", args.folder.display())];

@@ -31,13 +31,13 @@ pub(super) struct Args {
 
 /// Runs the command.
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failed> {
+    let sdk = args.sdk.sdk()?;
     let is_url = args.source.starts_with("http://") || args.source.starts_with("https://");
     let graph =
         if is_url { served(&args.source)? } else { graphs::load(Path::new(&args.source), Format::Text)? };
     let url = if is_url { args.source.trim_end_matches('/') } else { DEFAULT_URL };
     let mut files = Files::below(&args.folder);
     files.once("stateous.toml", &settings(url))?;
-    let sdk = args.sdk.sdk();
     args.lang.shared(&mut files, &sdk)?;
     for contract in Contract::all(&graph) {
         args.lang.routine(&mut files, &contract, &sdk)?;

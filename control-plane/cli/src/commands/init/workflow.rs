@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failed> {
             format!("`stateous init supervisor {shown}/workflow.toml {shown}` writes what its states lack");
         return Err(Failed::from(error).advised(|_| Some(hint)));
     }
-    starter(&mut files, name, &args.sdk.sdk())?;
+    starter(&mut files, name, &args.sdk.sdk()?)?;
     let (id, context) = NEXT_TOKEN;
     let next = [
         format!("stateous dev {shown}"),
