@@ -1,7 +1,5 @@
 //! Contracts: what of a workflow becomes types, and how they read in each language.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use stateous_compiler::contract::{Contract, Type, rust};
 use stateous_engine::Graph;
 

@@ -51,20 +51,20 @@ fn standalone(manifest: &str) -> anyhow::Result<String> {
     let mut manifest: Table = manifest.parse().context("the SDK's manifest")?;
     manifest.remove("dev-dependencies");
     manifest.remove("lints");
-    inherit(manifest.get_mut("package"), package)?;
-    inherit(manifest.get_mut("dependencies"), dependencies)?;
+    inherit(&mut manifest, "package", package)?;
+    inherit(&mut manifest, "dependencies", dependencies)?;
     if let Some(Value::Table(targets)) = manifest.get_mut("target") {
-        for (_, target) in targets {
-            inherit(target.get_mut("dependencies"), dependencies)?;
+        for target in targets.iter_mut().filter_map(|(_, target)| target.as_table_mut()) {
+            inherit(target, "dependencies", dependencies)?;
         }
     }
     let head = "# The Rust SDK of this version of Stateous, written by `stateous init`: a newer version writes its own.\n\n";
     Ok(format!("{head}{}", toml::to_string(&manifest).context("the SDK's manifest")?))
 }
 
-/// Replaces each `{ workspace = true }` by what the workspace says.
-fn inherit(table: Option<&mut Value>, from: Option<&Table>) -> anyhow::Result<()> {
-    let Some(Value::Table(table)) = table else { return Ok(()) };
+/// Replaces each `{ workspace = true }` of one part by what the workspace says.
+fn inherit(manifest: &mut Table, part: &str, from: Option<&Table>) -> anyhow::Result<()> {
+    let Some(Value::Table(table)) = manifest.get_mut(part) else { return Ok(()) };
     for (name, value) in table.iter_mut() {
         let Value::Table(own) = &*value else { continue };
         if own.get("workspace") != Some(&Value::Boolean(true)) {

@@ -143,7 +143,7 @@ fn define(definition: &Definition, contract: &Contract, names: &Names<'_>, out: 
             );
             let mut used = BTreeSet::new();
             for (at, text) in texts.iter().enumerate() {
-                let variant = unique(variant(text, at), "", &mut used);
+                let variant = unique(&variant(text, at), "", &mut used);
                 let _ = writeln!(out, "    #[serde(rename = {text:?})]\n    {variant},");
             }
             writeln!(out, "}}")
@@ -165,7 +165,7 @@ fn member(
     out: &mut String,
 ) {
     comment(field.about.as_deref(), "    ", out);
-    let ident = unique(identifier(&field.key), "_", used);
+    let ident = unique(&identifier(&field.key), "_", used);
     let mut settings = Vec::new();
     if ident != field.key {
         settings.push(format!("rename = {:?}", field.key));
@@ -240,7 +240,11 @@ fn leads_to(owner: &str, kind: &Type, contract: &Contract) -> bool {
 /// The variants for events, in their order: two names that differ only in `-` and `_` get a number.
 fn variants(emits: &[Emitted]) -> Vec<String> {
     let mut used = BTreeSet::new();
-    emits.iter().enumerate().map(|(at, emitted)| unique(variant(&emitted.event, at), "", &mut used)).collect()
+    emits
+        .iter()
+        .enumerate()
+        .map(|(at, emitted)| unique(&variant(&emitted.event, at), "", &mut used))
+        .collect()
 }
 
 fn variant(text: &str, at: usize) -> String {
@@ -250,8 +254,8 @@ fn variant(text: &str, at: usize) -> String {
 }
 
 /// The name, with a number after it when it is used already.
-fn unique(name: String, before_number: &str, used: &mut BTreeSet<String>) -> String {
-    let mut candidate = name.clone();
+fn unique(name: &str, before_number: &str, used: &mut BTreeSet<String>) -> String {
+    let mut candidate = name.to_owned();
     let mut n = 2;
     while !used.insert(candidate.clone()) {
         candidate = format!("{name}{before_number}{n}");
@@ -275,7 +279,7 @@ impl<'c> Names<'c> {
                 format!("Type{plain}").chars().filter(char::is_ascii).collect()
             };
             let plain = if used.contains(&plain) { format!("{plain}Data") } else { plain };
-            names.insert(definition.name.as_str(), unique(plain, "", &mut used));
+            names.insert(definition.name.as_str(), unique(&plain, "", &mut used));
         }
         Self(names)
     }
