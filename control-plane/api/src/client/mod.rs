@@ -15,9 +15,9 @@ use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    COMPONENT_BYTES_MAX, ClaimAnswer, ClaimRequest, Disposition, Duplicate, Entry, FireRequest, Health,
-    HeartbeatAnswer, HeartbeatRequest, MemoryRequest, NoteRequest, Raw, Report, RoutineInForce, RoutinePush,
-    StartRequest, StartedRequest, Token,
+    BatchAnswer, BatchRequest, BatchResult, COMPONENT_BYTES_MAX, ClaimAnswer, ClaimRequest, Disposition,
+    Duplicate, Entry, FireRequest, Health, HeartbeatAnswer, HeartbeatRequest, MemoryRequest, NoteRequest,
+    Raw, Report, RoutineInForce, RoutinePush, StartRequest, StartedRequest, Supervisor, Task, Token,
 };
 
 use address::Address;
@@ -67,6 +67,58 @@ pub struct TokensQuery {
     pub parent: Option<String>,
     /// At most so many, 1 to 1000.
     pub limit: Option<u32>,
+    /// *Ours*: only of this workflow.
+    pub workflow: Option<String>,
+    /// *Ours*: only in this state: `<state>` of `workflow` or of the default workflow, or `<workflow>/<state>`.
+    pub state: Option<String>,
+    /// *Ours*: only those whose id begins so, ASCII case aside; they come by id.
+    pub prefix: Option<String>,
+    /// *Ours*: where to go on, as [`Page::next`] said; empty begins at the first page, which may then end early.
+    pub cursor: Option<String>,
+}
+
+/// Which tasks [`Client::tasks`] lists; by default the open ones.
+#[derive(Debug, Clone, Default)]
+pub struct TasksQuery {
+    /// `open`, `any`, or one status: `queued`, `claimed` (which `started` ones are, too), `waiting`, `done`, …
+    pub status: Option<String>,
+    /// Only of this workflow.
+    pub workflow: Option<String>,
+    /// Only of this state: `<state>` of `workflow` or of the default workflow, or `<workflow>/<state>`.
+    pub state: Option<String>,
+    /// Only of this token.
+    pub token: Option<String>,
+    /// Only those that this supervisor holds, or held last.
+    pub supervisor: Option<String>,
+    /// Only queued ones of states that no supervisor asked for in the last two minutes.
+    pub unserved: bool,
+    /// At most so many, 1 to 1000; 100 unless given.
+    pub limit: Option<u32>,
+    /// Where to go on, as [`Page::next`] said.
+    pub cursor: Option<String>,
+}
+
+/// A page of a listing.
+#[derive(Debug, Clone)]
+pub struct Page<T> {
+    /// What it lists.
+    pub items: Vec<T>,
+    /// The cursor of the next page; `None` when this is the last. A page may be short and still have a next one.
+    pub next: Option<String>,
+}
+
+/// Which part of a history [`Client::history_from`] reads; by default the whole, as it is now.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HistoryQuery {
+    /// Only entries after the one with this number.
+    pub after: u64,
+    /// At most so many, 1 to 1000.
+    pub limit: Option<u32>,
+    /// How long to wait for a first entry when there is none, in milliseconds; at most [`WAIT_MS_MAX`](crate::WAIT_MS_MAX). A token that has
+    /// ended is not waited for.
+    pub wait_ms: u64,
+    /// Every kind of entry, not only the original's.
+    pub all: bool,
 }
 
 /// What [`Client::push_routine`] answers.
@@ -152,14 +204,25 @@ impl Client {
     /// # Errors
     /// As every call: see [`ClientError`].
     pub async fn tokens(&self, which: &TokensQuery) -> Result<Vec<Token>, ClientError> {
-        let mut request = self.request(Method::GET, &["tokens"])?;
+        Ok(self.tokens_page(which).await?.items)
+    }
+
+    /// A page of tokens, and where the next one begins.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn tokens_page(&self, which: &TokensQuery) -> Result<Page<Token>, ClientError> {
         let limit = which.limit.map(|limit| limit.to_string());
-        for (name, value) in [("status", &which.status), ("parent", &which.parent), ("limit", &limit)] {
-            if let Some(value) = value {
-                query(request.url_mut(), name, value);
-            }
-        }
-        self.read(&self.send(request, ANSWER).await?)
+        let fields = [
+            ("workflow", &which.workflow),
+            ("state", &which.state),
+            ("status", &which.status),
+            ("parent", &which.parent),
+            ("prefix", &which.prefix),
+            ("limit", &limit),
+            ("cursor", &which.cursor),
+        ];
+        self.page("tokens", &fields).await
     }
 
     /// A token's history, oldest first; `all` asks for every kind of entry, not only the original's.
@@ -167,10 +230,27 @@ impl Client {
     /// # Errors
     /// As every call: see [`ClientError`].
     pub async fn history(&self, token: &str, all: bool) -> Result<Vec<Entry>, ClientError> {
+        self.history_from(token, &HistoryQuery { all, ..HistoryQuery::default() }).await
+    }
+
+    /// A part of a token's history, oldest first. Waits as long as the query asks the server to, and its timeout more.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn history_from(&self, token: &str, which: &HistoryQuery) -> Result<Vec<Entry>, ClientError> {
         let mut request = self.request(Method::GET, &["tokens", token, "history"])?;
-        if all {
-            query(request.url_mut(), "kinds", "all");
+        let number = |number: u64| (number > 0).then(|| number.to_string());
+        for (name, value) in [
+            ("after", number(which.after)),
+            ("limit", which.limit.map(|limit| limit.to_string())),
+            ("wait_ms", number(which.wait_ms)),
+            ("kinds", which.all.then(|| "all".to_owned())),
+        ] {
+            if let Some(value) = value {
+                query(request.url_mut(), name, &value);
+            }
         }
+        *request.timeout_mut() = Some(self.timeout + Duration::from_millis(which.wait_ms));
         self.read(&self.send(request, ANSWER).await?)
     }
 
@@ -242,6 +322,42 @@ impl Client {
         self.read(&self.send(request, ANSWER).await?)
     }
 
+    /// A page of tasks, lowest number first, and where the next one begins.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn tasks(&self, which: &TasksQuery) -> Result<Page<Task>, ClientError> {
+        let (limit, unserved) =
+            (which.limit.map(|limit| limit.to_string()), which.unserved.then(|| "true".to_owned()));
+        let fields = [
+            ("status", &which.status),
+            ("workflow", &which.workflow),
+            ("state", &which.state),
+            ("token", &which.token),
+            ("supervisor", &which.supervisor),
+            ("unserved", &unserved),
+            ("limit", &limit),
+            ("cursor", &which.cursor),
+        ];
+        self.page("tasks", &fields).await
+    }
+
+    /// One task.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn task(&self, task: u64) -> Result<Task, ClientError> {
+        self.get(&["tasks", &task.to_string()]).await
+    }
+
+    /// The supervisors that spoke in the last ten minutes, by name.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn supervisors(&self) -> Result<Vec<Supervisor>, ClientError> {
+        self.get(&["supervisors"]).await
+    }
+
     /// Asks whether the routine of a claimed task may begin.
     ///
     /// # Errors
@@ -307,6 +423,20 @@ impl Client {
         if ours { Ok(()) } else { Err(self.not_through(answer.status)) }
     }
 
+    /// Sends many messages about tasks in one request. Answers one result for each, in the same order: what the message's
+    /// own route would have answered.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`]. Then no message may have been taken, or all.
+    pub async fn batch(&self, batch: &BatchRequest) -> Result<Vec<BatchResult>, ClientError> {
+        let request = self.with_body(Method::POST, &["tasks", "batch"], json(batch))?;
+        let answer: BatchAnswer = self.read(&self.send(request, ANSWER).await?)?;
+        if answer.results.len() != batch.messages.len() {
+            return Err(self.protocol("answered another number of messages than were sent".to_owned()));
+        }
+        Ok(answer.results)
+    }
+
     /// Uploads a component and puts it in force for a state.
     ///
     /// # Errors
@@ -354,6 +484,21 @@ impl Client {
     async fn steer(&self, token: &str, act: &str) -> Result<Token, ClientError> {
         let request = self.request(Method::POST, &["tokens", token, act])?;
         self.read(&self.send(request, ANSWER).await?)
+    }
+
+    async fn page<T: serde::de::DeserializeOwned>(
+        &self,
+        path: &str,
+        fields: &[(&str, &Option<String>)],
+    ) -> Result<Page<T>, ClientError> {
+        let mut request = self.request(Method::GET, &[path])?;
+        for (name, value) in fields {
+            if let Some(value) = value {
+                query(request.url_mut(), name, value);
+            }
+        }
+        let answer = self.send(request, ANSWER).await?;
+        Ok(Page { items: self.read(&answer)?, next: answer.next })
     }
 
     async fn get<T: serde::de::DeserializeOwned>(&self, parts: &[&str]) -> Result<T, ClientError> {

@@ -42,7 +42,7 @@ struct Shown {
 
 pub(super) async fn show(client: Client, id: String, all: bool, out: &mut Out) -> Result<(), Failed> {
     let token = client.token(&id).await?;
-    let which = TokensQuery { parent: Some(id.clone()), limit: Some(CHILDREN), status: None };
+    let which = TokensQuery { parent: Some(id.clone()), limit: Some(CHILDREN), ..TokensQuery::default() };
     let children = client.tokens(&which).await?;
     let history = client.history(&id, all).await?;
     let shown = Shown { token, children, history };
