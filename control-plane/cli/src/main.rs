@@ -10,7 +10,10 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use commands::{compile, compile_worker, completions, dev, graph, init, routine, serve, supervise, token};
+use commands::{
+    compile, compile_worker, completions, dev, graph, init, routine, serve, supervise, supervisor, task,
+    token,
+};
 pub(crate) use failed::Failed;
 use text::{Format, Out};
 
@@ -52,9 +55,15 @@ enum Command {
     Supervise(supervise::Args),
     /// Control plane, supervisor and routines of a folder in one process, rebuilt when you save.
     Dev(dev::Args),
-    /// Act on tokens: start, fire, show, pause, resume, cancel, retry.
+    /// Act on tokens: start, fire, show, pause, resume, cancel, retry; follow them and wait for them.
     #[command(subcommand_required = false)]
     Token(token::Args),
+    /// See tasks, which are the work of states, and report what was done outside.
+    #[command(subcommand_required = false)]
+    Task(task::Args),
+    /// See the supervisors that work for a control plane.
+    #[command(subcommand_required = false)]
+    Supervisor(supervisor::Args),
     /// Upload routines, and see which serve which state.
     Routine(routine::Args),
     /// Print what makes a shell complete these commands.
@@ -89,6 +98,8 @@ fn run(command: Option<Command>, out: &mut Out) -> Result<(), Failed> {
         Some(Command::Supervise(args)) => supervise::run(&args),
         Some(Command::Dev(args)) => dev::run(&args, out),
         Some(Command::Token(args)) => token::run(args, out),
+        Some(Command::Task(args)) => task::run(args, out),
+        Some(Command::Supervisor(args)) => supervisor::run(args, out),
         Some(Command::Routine(args)) => routine::run(args, out),
         Some(Command::Completions(args)) => completions::run(&args, out),
         Some(Command::CompileWorker(args)) => compile_worker::run(&args),

@@ -1,7 +1,5 @@
 //! Talking to a control plane from a command.
 
-use std::future::Future;
-
 use stateous_api::{Client, ClientError};
 
 use crate::Failed;
@@ -24,10 +22,7 @@ impl Remote {
     }
 
     /// Runs `act` with a client. One thread is enough: a command makes a few calls, one after the other.
-    pub(crate) fn run<T, F>(&self, act: impl FnOnce(Client) -> F) -> Result<T, Failed>
-    where
-        F: Future<Output = Result<T, Failed>>,
-    {
+    pub(crate) fn run<T>(&self, act: impl AsyncFnOnce(Client) -> Result<T, Failed>) -> Result<T, Failed> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let done = runtime.block_on(async { act(Client::new(&self.url)?).await });
         done.map_err(|failed| failed.advised(start_one))

@@ -62,10 +62,10 @@ pub(crate) fn run(args: Args, out: &mut Out) -> Result<(), Failed> {
     let Args { act, remote } = args;
     match act {
         None => Err(Failed::Usage(Box::new(Args::command()))),
-        Some(Act::List) => remote.run(|client| list(client, out)),
+        Some(Act::List) => remote.run(async |client| list(client, out).await),
         Some(Act::Push(push)) if push.file.is_dir() => {
             let pushes = push.of_folder()?;
-            remote.run(|client| send_all(client, pushes, out))
+            remote.run(async |client| send_all(client, pushes, out).await)
         }
         Some(Act::Push(push)) => {
             let Some(state) = &push.state else {
@@ -75,7 +75,7 @@ pub(crate) fn run(args: Args, out: &mut Out) -> Result<(), Failed> {
             let component = read_component(&push.file)?;
             let name = push.file.file_name().map(|name| name.to_string_lossy().into_owned());
             let request = push.request(state, name)?;
-            remote.run(|client| send(client, request, component, out))
+            remote.run(async |client| send(client, request, component, out).await)
         }
     }
 }

@@ -79,6 +79,11 @@ fn keys(data: &Map<String, Value>) -> String {
     }
 }
 
+/// An ISO 8601 time as date and time of day in the user's own zone.
+pub(crate) fn local_time(at: &str) -> String {
+    local(at, "%Y-%m-%d %H:%M:%S", &TimeZone::system())
+}
+
 /// An ISO 8601 time in `zone`; the text as it is when it is not a time.
 fn local(at: &str, form: &str, zone: &TimeZone) -> String {
     at.parse::<Timestamp>()

@@ -81,10 +81,10 @@ impl List<'_> {
         }
     }
 
-    /// Ends it; `nothing` says in words that it was empty.
+    /// Ends it; `nothing` says in words that it was empty, if that needs words.
     pub(crate) fn end(self, nothing: &str) -> Result<(), Failed> {
         match (self.out.format, self.told) {
-            (Format::Text, 0) => self.out.line(nothing),
+            (Format::Text, 0) if !nothing.is_empty() => self.out.line(nothing),
             (Format::Text, _) => Ok(()),
             (Format::Json, 0) => self.out.line("[]"),
             (Format::Json, _) => self.out.line("]"),

@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failed> {
 
 /// The graph that a control plane serves.
 fn served(url: &str) -> Result<Graph, Failed> {
-    let text = Remote::at(url).run(|client| async move { Ok(client.workflow().await?) })?;
+    let text = Remote::at(url).run(async |client| Ok(client.workflow().await?))?;
     Ok(Graph::parse(text.get()).context("the control plane's workflow is no graph file")?)
 }
 

@@ -13,14 +13,14 @@ use crate::Failed;
 use crate::text::{Out, object_argument};
 
 pub(super) async fn start(
-    client: Client,
-    token: String,
+    client: &Client,
+    token: &str,
     context: Map<String, Value>,
     workflow: Option<String>,
     out: &mut Out,
 ) -> Result<(), Failed> {
-    let started =
-        client.start_token(&StartRequest { token, context: Some(raw(&context)?), workflow }).await?;
+    let start = StartRequest { token: token.to_owned(), context: Some(raw(&context)?), workflow };
+    let started = client.start_token(&start).await?;
     let told = Started { created: started.created, token: &started.token };
     out.tell(&told, |told| line(told.token))
 }
@@ -34,15 +34,15 @@ struct Started<'t> {
 }
 
 pub(super) async fn fire(
-    client: Client,
-    id: String,
-    event: String,
+    client: &Client,
+    id: &str,
+    event: &str,
     payload: Option<Map<String, Value>>,
-    key: Option<String>,
+    key: Option<&str>,
     out: &mut Out,
 ) -> Result<(), Failed> {
     let body = FireRequest { payload: payload.as_ref().map(raw).transpose()? };
-    let fired = client.fire(&id, &event, &body, key.as_deref()).await?;
+    let fired = client.fire(id, event, &body, key).await?;
     let told = Fired { duplicate: fired.duplicate, token: &fired.token };
     out.tell(&told, |told| {
         let duplicate = if told.duplicate { "duplicate: " } else { "" };

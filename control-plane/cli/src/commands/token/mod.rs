@@ -1,17 +1,24 @@
-//! `stateous token`: start, fire, show, pause, resume, cancel and retry tokens over the HTTP API. Where the original has the
+//! `stateous token`: act on tokens over the HTTP API, list them, follow them and wait for them. Where the original has the
 //! command too, the output is its own, line for line.
 
 mod acts;
+mod follow;
 mod show;
+mod wait;
+mod watch;
+
+use std::time::Duration;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
-use stateous_api::Token;
+use stateous_api::{Client, Token};
 
+use super::pages::Extent;
 use super::remote::Remote;
+use super::{advice, duration};
 use crate::Failed;
 use crate::text::{Out, object_argument, token_line};
 
-/// Act on tokens: start, fire, show, pause, resume, cancel, retry.
+/// Act on tokens: start, fire, show, pause, resume, cancel, retry; follow them and wait for them.
 #[derive(Parser)]
 #[command(
     name = "stateous token",
@@ -19,6 +26,9 @@ use crate::text::{Out, object_argument, token_line};
                   stateous token start ORDER-1 '{\"title\": \"a pen\"}'\n  \
                   stateous token fire ORDER-1 reviewed '{\"approved\": true}' --key delivery-7\n  \
                   stateous token show ORDER-1\n  \
+                  stateous token show --status failed --prefix ORDER- --all\n  \
+                  stateous token watch ORDER-1                            # until it ends\n  \
+                  stateous token wait ORDER-1 ORDER-2 --timeout 10m && echo shipped\n  \
                   stateous token show --url http://control.example:8080   # or STATEOUS_URL"
 )]
 pub(crate) struct Args {
@@ -32,9 +42,8 @@ pub(crate) struct Args {
 enum Act {
     /// Start a token. Starting one that exists shows it.
     Start {
-        /// The token's id, e.g. TICKET-1.
-        #[arg(value_name = "ID")]
-        id: String,
+        #[command(flatten)]
+        token: One,
         /// The token's context: a JSON object.
         #[arg(value_name = "CONTEXT_JSON")]
         context: Option<String>,
@@ -47,9 +56,8 @@ enum Act {
     },
     /// Fire an event on a token.
     Fire {
-        /// The token's id, e.g. TICKET-1.
-        #[arg(value_name = "ID")]
-        id: String,
+        #[command(flatten)]
+        token: One,
         /// The event's name.
         #[arg(value_name = "EVENT")]
         event: String,
@@ -60,79 +68,127 @@ enum Act {
         #[arg(long)]
         key: Option<String>,
     },
-    /// Show a token, its children and its history. With no ID, list the tokens.
+    /// Show a token, its children and its history. With no ID, list the tokens, the ones that moved last first.
     Show {
         /// A token; leave it out to list the tokens.
         #[arg(value_name = "ID")]
         id: Option<String>,
-        /// Every kind of entry, not only those that the original knows.
-        #[arg(long)]
-        all: bool,
+        #[command(flatten)]
+        which: show::Which,
+        /// With an ID, every kind of entry, not only those that the original knows; else, all tokens.
+        #[command(flatten)]
+        extent: Extent,
         /// Draw the workflow as a Mermaid diagram.
         #[arg(long)]
         graph: bool,
     },
+    /// Show a token's history as it grows, until the token ends. A control plane that is started again is waited for.
+    Watch {
+        #[command(flatten)]
+        token: One,
+        /// Every kind of entry, not only those that the original knows.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Wait until tokens completed. Exit code 0 when all did, 1 when one ended in another way or the time is over.
+    Wait {
+        /// The tokens.
+        #[arg(value_name = "ID", required = true)]
+        ids: Vec<String>,
+        /// Wait for this status instead: active, paused, completed, failed, cancelled.
+        #[arg(long, value_parser = ["active", "paused", "completed", "failed", "cancelled"])]
+        status: Option<String>,
+        /// Wait until each has entered this state, now or before; END when it completed.
+        #[arg(long, value_name = "STATE", conflicts_with = "status")]
+        until_state: Option<String>,
+        /// Wait at most so long: 30s, 10m, 6h.
+        #[arg(long, value_name = "DURATION", value_parser = duration)]
+        timeout: Option<Duration>,
+    },
     /// Pause a token: it stands still, and what arrives for it is held.
-    Pause {
-        /// The token's id, e.g. TICKET-1.
-        #[arg(value_name = "ID")]
-        id: String,
-    },
+    Pause(One),
     /// Resume a paused token: what it held applies in the order of arrival.
-    Resume {
-        /// The token's id, e.g. TICKET-1.
-        #[arg(value_name = "ID")]
-        id: String,
-    },
+    Resume(One),
     /// Cancel a token: it ends for good.
-    Cancel {
-        /// The token's id, e.g. TICKET-1.
-        #[arg(value_name = "ID")]
-        id: String,
-    },
+    Cancel(One),
     /// Retry a failed token: it enters its last state again, with its context as it is and empty memory.
-    Retry {
-        /// The token's id, e.g. TICKET-1.
-        #[arg(value_name = "ID")]
-        id: String,
-    },
+    Retry(One),
+}
+
+/// One token.
+#[derive(clap::Args)]
+struct One {
+    /// The token's id, e.g. TICKET-1.
+    #[arg(value_name = "ID")]
+    id: String,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: Args, out: &mut Out) -> Result<(), Failed> {
-    let Args { act, remote } = args;
+    let Args { act: Some(act), remote } = args else {
+        return Err(Failed::Usage(Box::new(Args::command())));
+    };
     match act {
-        None => Err(Failed::Usage(Box::new(Args::command()))),
-        Some(Act::Start { id, context, workflow, texts }) => {
+        Act::Start { token, context, workflow, texts } => {
             let context = acts::context_of(context.as_deref(), &texts)?;
-            remote.run(|client| acts::start(client, id, context, workflow, out))
+            on(&remote, &token.id, async |client, id| acts::start(client, id, context, workflow, out).await)
         }
-        Some(Act::Fire { id, event, payload, key }) => {
+        Act::Fire { token, event, payload, key } => {
             let payload = payload.map(|text| object_argument(&text, "PAYLOAD_JSON")).transpose()?;
-            remote.run(|client| acts::fire(client, id, event, payload, key, out))
+            let key = key.as_deref();
+            on(&remote, &token.id, async |client, id| acts::fire(client, id, &event, payload, key, out).await)
         }
-        Some(Act::Show { id: Some(_), graph: true, .. }) => {
+        Act::Show { id: Some(_), graph: true, .. } => {
             Err(anyhow::anyhow!("give a token ID or --graph, not both").into())
         }
-        Some(Act::Show { id: None, graph: true, .. }) => remote.run(|client| show::draw(client, out)),
-        Some(Act::Show { id: None, .. }) => remote.run(|client| show::list(client, out)),
-        Some(Act::Show { id: Some(id), all, .. }) => remote.run(|client| show::show(client, id, all, out)),
-        Some(Act::Pause { id }) => {
-            remote.run(|client| async move { out.tell(&client.pause(&id).await?, line) })
+        Act::Show { id: Some(_), which, extent, .. } if !which.is_all() || extent.is_limited() => {
+            Err(anyhow::anyhow!("give a token ID or what to list, not both").into())
         }
-        Some(Act::Resume { id }) => {
-            remote.run(|client| async move { out.tell(&client.resume(&id).await?, line) })
+        Act::Show { id: Some(id), extent, .. } => {
+            on(&remote, &id, async |client, id| show::show(client, id, extent.all, out).await)
         }
-        Some(Act::Cancel { id }) => {
-            remote.run(|client| async move { out.tell(&client.cancel(&id).await?, line) })
+        Act::Show { graph: true, .. } => remote.run(async |client| show::draw(&client, out).await),
+        Act::Show { which, extent, .. } => {
+            remote.run(async |client| show::list(&client, &which, extent, out).await)
         }
-        Some(Act::Retry { id }) => {
-            remote.run(|client| async move { out.tell(&client.retry(&id).await?, line) })
+        Act::Watch { token, all } => {
+            on(&remote, &token.id, async |client, id| watch::watch(client, id, all, out).await)
+        }
+        Act::Wait { ids, status, until_state, timeout } => {
+            let until = match until_state {
+                Some(state) => wait::Until::State(state),
+                None => wait::Until::Status(status.unwrap_or_else(|| "completed".to_owned())),
+            };
+            remote.run(async |client| wait::wait(&client, ids, until, timeout, out).await)
+        }
+        Act::Pause(One { id }) => {
+            on(&remote, &id, async |client, id| out.tell(&client.pause(id).await?, line))
+        }
+        Act::Resume(One { id }) => {
+            on(&remote, &id, async |client, id| out.tell(&client.resume(id).await?, line))
+        }
+        Act::Cancel(One { id }) => {
+            on(&remote, &id, async |client, id| out.tell(&client.cancel(id).await?, line))
+        }
+        Act::Retry(One { id }) => {
+            on(&remote, &id, async |client, id| out.tell(&client.retry(id).await?, line))
         }
     }
 }
 
+/// Acts on one token, and adds what to do next when that is refused.
+fn on(
+    remote: &Remote,
+    id: &str,
+    act: impl AsyncFnOnce(&Client, &str) -> Result<(), Failed>,
+) -> Result<(), Failed> {
+    remote.run(async |client| {
+        let done = act(&client, id).await;
+        advice::on_token(&client, id, done).await
+    })
+}
+
 /// A token as a line.
-fn line(token: &Token) -> String {
+pub(super) fn line(token: &Token) -> String {
     token_line(&token.token, &token.state, token.visit, &token.status)
 }
