@@ -149,6 +149,8 @@ async fn words_for_people() -> anyhow::Result<()> {
             &["task", "show", "1", "--json"],
             &["task", "report", "1", "reviewed", "{\"approved\": true}"],
             &["task", "report", "1", "--waiting"],
+            &["task", "report", "1", "--waiting", "--supervisor", "nobody"],
+            &["task", "report", "1", "--waiting", "--supervisor", "box"],
             &["task", "list", "--supervisor", "box"],
             &["task", "report", "1", "--failed", "no pen", "--no-retry", "--attempt", "2"],
             &["task", "report", "1", "--failed", "no pen", "--no-retry"],
@@ -174,6 +176,19 @@ async fn words_for_people() -> anyhow::Result<()> {
     )
     .await?;
     insta::assert_snapshot!(seen);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_chose_port_0_is_told_which_it_became() -> anyhow::Result<()> {
+    let product = Product::new()?;
+    let orders = Product::root().join("examples/orders/workflow.toml").display().to_string();
+    let words = ["serve", &orders, "--db", "sqlite:///zero.db", "--listen", "127.0.0.1:0", "--json"];
+    let serve = Watch::start(&product, "serve", &words)?;
+    serve.until("\n").await?;
+    let told: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&serve.file)?)?;
+    let url = told["url"].as_str().unwrap_or_default();
+    assert_eq!(product.run(&["token", "show", "--url", url]).await?.1, "no tokens\n");
     Ok(())
 }
 
@@ -249,7 +264,7 @@ async fn a_watch_tells_every_line_once_over_restarts_of_the_control_plane() -> a
     control_plane.start(&product).await?;
     fire(&["submitted"]).await?;
     fire(&["reviewed", "{\"approved\": true}"]).await?;
-    for mut watch in [&mut words.child, &mut all.child] {
+    for watch in [&mut words.child, &mut all.child] {
         let ended = tokio::time::timeout(Duration::from_secs(20), watch.wait()).await??;
         assert!(ended.success(), "{ended}");
     }

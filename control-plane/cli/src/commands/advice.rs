@@ -8,8 +8,7 @@ use stateous_engine::graph::is_own_event;
 use crate::Failed;
 
 /// Advice for a refused act on a token.
-pub(crate) async fn on_token(client: &Client, id: &str, done: Result<(), Failed>) -> Result<(), Failed> {
-    let Err(failed) = done else { return Ok(()) };
+pub(crate) async fn of_token(client: &Client, id: &str, failed: Failed) -> Failed {
     let hint = match failed.code() {
         Some(Code::TokenNotFound) => Some(match similar(id) {
             Some(prefix) => {
@@ -21,22 +20,17 @@ pub(crate) async fn on_token(client: &Client, id: &str, done: Result<(), Failed>
         Some(Code::TokenNotActive) => again(client, id).await,
         _ => None,
     };
-    Err(failed.advised(|_| hint))
+    failed.advised(|_| hint)
 }
 
 /// Advice for a refused act on a task.
-pub(crate) async fn on_task(client: &Client, task: u64, done: Result<(), Failed>) -> Result<(), Failed> {
-    let Err(failed) = done else { return Ok(()) };
+pub(crate) async fn of_task(client: &Client, task: u64, failed: Failed) -> Failed {
     let hint = match failed.code() {
         Some(Code::TaskNotFound) => Some("`stateous task list` lists the open tasks".to_owned()),
         Some(Code::TaskNotHeld) => Some(format!("`stateous task show {task}` says what became of it")),
-        Some(Code::EventNotAllowed) => match client.task(task).await {
-            Ok(task) => events(client, &task.token).await,
-            Err(_) => None,
-        },
         _ => None,
     };
-    Err(failed.advised(|_| hint))
+    failed.advised(|_| hint)
 }
 
 /// The events that the token's state takes, as far as they can be told: the control plane serves one workflow's graph.

@@ -4,6 +4,7 @@ mod report;
 mod show;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
+use stateous_api::Client;
 use stateous_api::client::TasksQuery;
 
 use super::advice;
@@ -95,16 +96,26 @@ pub(crate) fn run(args: Args, out: &mut Out) -> Result<(), Failed> {
         Act::List { which, extent } => {
             remote.run(async |client| show::list(&client, &which, extent, out).await)
         }
-        Act::Show { task } => remote.run(async |client| {
-            let done = async { out.tell(&client.task(task).await?, show::words) }.await;
-            advice::on_task(&client, task, done).await
-        }),
+        Act::Show { task } => {
+            on(&remote, task, async |client| out.tell(&client.task(task).await?, show::words))
+        }
         Act::Report(args) => {
-            let (task, report) = (args.task, args.report()?);
-            remote.run(async |client| {
-                let done = async { out.tell(&client.report(task, &report).await?, super::token::line) }.await;
-                advice::on_task(&client, task, done).await
+            let report = args.report()?;
+            on(&remote, args.task, async |client| {
+                out.tell(&client.report(args.task, &report).await?, super::token::line)
             })
         }
     }
+}
+
+/// Acts on one task, and adds what to do next when that is refused.
+fn on(
+    remote: &Remote,
+    task: u64,
+    act: impl AsyncFnOnce(&Client) -> Result<(), Failed>,
+) -> Result<(), Failed> {
+    remote.run(async |client| match act(&client).await {
+        Ok(()) => Ok(()),
+        Err(failed) => Err(advice::of_task(&client, task, failed).await),
+    })
 }

@@ -6,7 +6,12 @@ use crate::text::object_argument;
 
 /// Report what became of a task that waits or is worked on. Whoever works on it finds that out at its next heartbeat.
 #[derive(clap::Args)]
-#[command(group = clap::ArgGroup::new("outcome").required(true).args(["event", "waiting", "failed"]))]
+#[command(
+    group = clap::ArgGroup::new("outcome").required(true).args(["event", "waiting", "failed"]),
+    override_usage = "stateous task report <TASK> <EVENT> [PAYLOAD_JSON]\n       \
+                      stateous task report <TASK> --failed <TEXT> [--no-retry]\n       \
+                      stateous task report <TASK> --waiting --supervisor <NAME>"
+)]
 pub(super) struct Args {
     /// The task's number.
     #[arg(value_name = "TASK")]
@@ -17,8 +22,8 @@ pub(super) struct Args {
     /// The event's payload: a JSON object.
     #[arg(value_name = "PAYLOAD_JSON", requires = "event")]
     payload: Option<String>,
-    /// The work goes on outside.
-    #[arg(long)]
+    /// The work goes on outside. Only the supervisor that holds the task can say so.
+    #[arg(long, requires = "supervisor")]
     waiting: bool,
     /// This attempt failed, and why.
     #[arg(long, value_name = "TEXT")]
@@ -26,6 +31,9 @@ pub(super) struct Args {
     /// With --failed: another attempt makes no sense.
     #[arg(long, requires = "failed")]
     no_retry: bool,
+    /// Report as this supervisor, which holds the task; without it, it is a report from outside.
+    #[arg(long, value_name = "NAME")]
+    supervisor: Option<String>,
     /// Only if the task is at this attempt.
     #[arg(long, value_name = "N")]
     attempt: Option<u64>,
@@ -44,6 +52,6 @@ impl Args {
             (None, Some(why)) => Report::failed(why, !self.no_retry),
             (None, None) => Report::waiting(),
         };
-        Ok(Report { attempt: self.attempt, ..report })
+        Ok(Report { attempt: self.attempt, supervisor: self.supervisor.clone(), ..report })
     }
 }

@@ -182,9 +182,9 @@ fn on(
     id: &str,
     act: impl AsyncFnOnce(&Client, &str) -> Result<(), Failed>,
 ) -> Result<(), Failed> {
-    remote.run(async |client| {
-        let done = act(&client, id).await;
-        advice::on_token(&client, id, done).await
+    remote.run(async |client| match act(&client, id).await {
+        Ok(()) => Ok(()),
+        Err(failed) => Err(advice::of_token(&client, id, failed).await),
     })
 }
 

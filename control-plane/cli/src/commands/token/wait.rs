@@ -9,6 +9,7 @@ use tokio::task::{JoinSet, LocalSet};
 use super::follow::{Follow, Next};
 use super::line;
 use crate::Failed;
+use crate::commands::advice;
 use crate::failed::Coded;
 use crate::text::{Out, escape, named_state};
 
@@ -65,21 +66,28 @@ impl Seen {
 }
 
 /// Waits for one token: the token as it is then, and whether it is as wanted.
-async fn one(client: Client, id: String, until: Until) -> Result<(Token, bool), ClientError> {
-    let mut follow = Follow::new(client, id);
+async fn one(client: Client, id: String, until: Until) -> Result<(Token, bool), Failed> {
+    match decided(&client, &id, &until).await {
+        Ok(decided) => Ok(decided),
+        Err(error) => Err(advice::of_token(&client, &id, error.into()).await),
+    }
+}
+
+async fn decided(client: &Client, id: &str, until: &Until) -> Result<(Token, bool), ClientError> {
+    let mut follow = Follow::new(client.clone(), id.to_owned());
     let mut seen = Seen::default();
     loop {
         let next = follow.next().await?;
         let is_over = matches!(next, Next::Ended);
         if let Next::Entries(entries) = next {
-            entries.iter().for_each(|entry| seen.add(entry, &until));
+            entries.iter().for_each(|entry| seen.add(entry, until));
         }
-        if seen.fits(&until) || is_over {
+        if seen.fits(until) || is_over {
             let token = follow.token().await?;
             // A long history comes in parts, and the end of one can be long past.
-            let is_past = matches!(&until, Until::Status(status) if *status != token.status);
+            let is_past = matches!(until, Until::Status(status) if *status != token.status);
             if is_over || !is_past {
-                return Ok((token, seen.fits(&until) && !is_past));
+                return Ok((token, seen.fits(until) && !is_past));
             }
         }
     }
