@@ -24,7 +24,7 @@ pub(crate) async fn of_token(client: &Client, id: &str, failed: Failed) -> Faile
 }
 
 /// Advice for a refused act on a task.
-pub(crate) async fn of_task(client: &Client, task: u64, failed: Failed) -> Failed {
+pub(crate) fn of_task(task: u64, failed: Failed) -> Failed {
     let hint = match failed.code() {
         Some(Code::TaskNotFound) => Some("`stateous task list` lists the open tasks".to_owned()),
         Some(Code::TaskNotHeld) => Some(format!("`stateous task show {task}` says what became of it")),

@@ -114,8 +114,5 @@ fn on(
     task: u64,
     act: impl AsyncFnOnce(&Client) -> Result<(), Failed>,
 ) -> Result<(), Failed> {
-    remote.run(async |client| match act(&client).await {
-        Ok(()) => Ok(()),
-        Err(failed) => Err(advice::of_task(&client, task, failed).await),
-    })
+    remote.run(async |client| act(&client).await.map_err(|failed| advice::of_task(task, failed)))
 }
