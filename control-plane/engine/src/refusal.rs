@@ -34,6 +34,23 @@ pub enum Code {
 }
 
 impl Code {
+    /// Every code that a decision or a route can give.
+    pub const ALL: [Self; 13] = [
+        Self::TokenNotFound,
+        Self::TaskNotFound,
+        Self::InvalidArgument,
+        Self::InvalidContext,
+        Self::InvalidPayload,
+        Self::InvalidTokenId,
+        Self::InvalidBody,
+        Self::EventNotAllowed,
+        Self::TokenNotActive,
+        Self::ChildToken,
+        Self::NotRetryable,
+        Self::TaskNotHeld,
+        Self::AttemptOver,
+    ];
+
     /// The spelling on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

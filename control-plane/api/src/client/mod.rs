@@ -3,6 +3,10 @@
 //! A call is one request. It is never tried again here: only the caller knows how long it may wait
 //! ([`ClientError::is_transient`] says what is worth another try). Connections are kept and shared by clones.
 
+mod queries;
+
+mod work;
+
 mod address;
 mod error;
 mod transport;
@@ -15,15 +19,16 @@ use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BatchAnswer, BatchRequest, BatchResult, COMPONENT_BYTES_MAX, ClaimAnswer, ClaimRequest, Disposition,
-    Duplicate, Entry, FireRequest, Health, HeartbeatAnswer, HeartbeatRequest, MemoryRequest, NoteRequest,
-    Raw, Report, RoutineInForce, RoutinePush, StartRequest, StartedRequest, Supervisor, Task, Token,
+    COMPONENT_BYTES_MAX, Duplicate, Entry, FireRequest, Health, Raw, RoutineInForce, RoutinePush,
+    StartRequest, Token,
 };
 
 use address::Address;
 use transport::query;
 
 pub use error::ClientError;
+pub use queries::{HistoryQuery, Page, TasksQuery, TokensQuery};
+pub use work::MessageKind;
 
 /// How long a call waits for its answer unless told otherwise.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -58,69 +63,6 @@ pub struct Fired {
     pub token: Token,
 }
 
-/// Which tokens [`Client::tokens`] lists; by default the 100 that moved last.
-#[derive(Debug, Clone, Default)]
-pub struct TokensQuery {
-    /// Only in this status.
-    pub status: Option<String>,
-    /// Only children of this token.
-    pub parent: Option<String>,
-    /// At most so many, 1 to 1000.
-    pub limit: Option<u32>,
-    /// *Ours*: only of this workflow.
-    pub workflow: Option<String>,
-    /// *Ours*: only in this state: `<state>` of `workflow` or of the default workflow, or `<workflow>/<state>`.
-    pub state: Option<String>,
-    /// *Ours*: only those whose id begins so, ASCII case aside; they come by id.
-    pub prefix: Option<String>,
-    /// *Ours*: where to go on, as [`Page::next`] said; empty begins at the first page, which may then end early.
-    pub cursor: Option<String>,
-}
-
-/// Which tasks [`Client::tasks`] lists; by default the open ones.
-#[derive(Debug, Clone, Default)]
-pub struct TasksQuery {
-    /// `open`, `any`, or one status: `queued`, `claimed` (which `started` ones are, too), `waiting`, `done`, …
-    pub status: Option<String>,
-    /// Only of this workflow.
-    pub workflow: Option<String>,
-    /// Only of this state: `<state>` of `workflow` or of the default workflow, or `<workflow>/<state>`.
-    pub state: Option<String>,
-    /// Only of this token.
-    pub token: Option<String>,
-    /// Only those that this supervisor holds, or held last.
-    pub supervisor: Option<String>,
-    /// Only queued ones of states that no supervisor asked for in the last two minutes.
-    pub unserved: bool,
-    /// At most so many, 1 to 1000; 100 unless given.
-    pub limit: Option<u32>,
-    /// Where to go on, as [`Page::next`] said.
-    pub cursor: Option<String>,
-}
-
-/// A page of a listing.
-#[derive(Debug, Clone)]
-pub struct Page<T> {
-    /// What it lists.
-    pub items: Vec<T>,
-    /// The cursor of the next page; `None` when this is the last. A page may be short and still have a next one.
-    pub next: Option<String>,
-}
-
-/// Which part of a history [`Client::history_from`] reads; by default the whole, as it is now.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct HistoryQuery {
-    /// Only entries after the one with this number.
-    pub after: u64,
-    /// At most so many, 1 to 1000.
-    pub limit: Option<u32>,
-    /// How long to wait for a first entry when there is none, in milliseconds; at most [`WAIT_MS_MAX`](crate::WAIT_MS_MAX). A token that has
-    /// ended is not waited for.
-    pub wait_ms: u64,
-    /// Every kind of entry, not only the original's.
-    pub all: bool,
-}
-
 /// What [`Client::push_routine`] answers.
 #[derive(Debug, Clone)]
 pub struct Pushed {
@@ -128,17 +70,6 @@ pub struct Pushed {
     pub created: bool,
     /// What is in force now.
     pub routine: RoutineInForce,
-}
-
-/// What a supervisor's stored message says about a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MessageKind {
-    /// A [`Report`].
-    Report,
-    /// A [`NoteRequest`].
-    Note,
-    /// A [`MemoryRequest`].
-    Memory,
 }
 
 impl Client {
@@ -312,131 +243,6 @@ impl Client {
         self.steer(token, "retry").await
     }
 
-    /// Claims tasks. Waits as long as the claim asks the server to, and its timeout more.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn claim(&self, claim: &ClaimRequest) -> Result<ClaimAnswer, ClientError> {
-        let mut request = self.with_body(Method::POST, &["tasks", "claim"], json(claim))?;
-        *request.timeout_mut() = Some(self.timeout + Duration::from_millis(claim.wait_ms.unwrap_or(0)));
-        self.read(&self.send(request, ANSWER).await?)
-    }
-
-    /// A page of tasks, lowest number first, and where the next one begins.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn tasks(&self, which: &TasksQuery) -> Result<Page<Task>, ClientError> {
-        let (limit, unserved) =
-            (which.limit.map(|limit| limit.to_string()), which.unserved.then(|| "true".to_owned()));
-        let fields = [
-            ("status", &which.status),
-            ("workflow", &which.workflow),
-            ("state", &which.state),
-            ("token", &which.token),
-            ("supervisor", &which.supervisor),
-            ("unserved", &unserved),
-            ("limit", &limit),
-            ("cursor", &which.cursor),
-        ];
-        self.page("tasks", &fields).await
-    }
-
-    /// One task.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn task(&self, task: u64) -> Result<Task, ClientError> {
-        self.get(&["tasks", &task.to_string()]).await
-    }
-
-    /// The supervisors that spoke in the last ten minutes, by name.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn supervisors(&self) -> Result<Vec<Supervisor>, ClientError> {
-        self.get(&["supervisors"]).await
-    }
-
-    /// Asks whether the routine of a claimed task may begin.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn started(&self, task: u64, body: &StartedRequest) -> Result<Disposition, ClientError> {
-        let request = self.with_body(Method::POST, &["tasks", &task.to_string(), "started"], json(body))?;
-        self.read(&self.send(request, ANSWER).await?)
-    }
-
-    /// Renews leases. Answers the tasks that the supervisor no longer holds.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn heartbeat(&self, body: &HeartbeatRequest) -> Result<Vec<u64>, ClientError> {
-        let request = self.with_body(Method::POST, &["tasks", "heartbeat"], json(body))?;
-        let answer: HeartbeatAnswer = self.read(&self.send(request, ANSWER).await?)?;
-        Ok(answer.lost)
-    }
-
-    /// Reports how a task ended. Answers its token.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn report(&self, task: u64, report: &Report) -> Result<Token, ClientError> {
-        let request = self.with_body(Method::POST, &["tasks", &task.to_string(), "report"], json(report))?;
-        self.read(&self.send(request, ANSWER).await?)
-    }
-
-    /// Writes a line of progress.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn note(&self, task: u64, note: &NoteRequest) -> Result<(), ClientError> {
-        self.post_task(task, MessageKind::Note, json(note)).await
-    }
-
-    /// Writes or deletes one key of the routine's memory.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn memory(&self, task: u64, memory: &MemoryRequest) -> Result<(), ClientError> {
-        self.post_task(task, MessageKind::Memory, json(memory)).await
-    }
-
-    /// Sends a message of an outbox as it was stored, byte for byte. What is told back is only that it was accepted.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn post_task(&self, task: u64, kind: MessageKind, body: String) -> Result<(), ClientError> {
-        let (method, name) = match kind {
-            MessageKind::Report => (Method::POST, "report"),
-            MessageKind::Note => (Method::POST, "note"),
-            MessageKind::Memory => (Method::PUT, "memory"),
-        };
-        let request = self.with_body(method, &["tasks", &task.to_string(), name], body)?;
-        let answer = self.send(request, ANSWER).await?;
-        // What a message says is forgotten once it counts, so the answer must be the control plane's own: a login page that
-        // says 200 is none.
-        let ours = match kind {
-            MessageKind::Report => serde_json::from_slice::<Moved>(&answer.body).is_ok(),
-            MessageKind::Note | MessageKind::Memory => answer.status.as_u16() == 204,
-        };
-        if ours { Ok(()) } else { Err(self.not_through(answer.status)) }
-    }
-
-    /// Sends many messages about tasks in one request. Answers one result for each, in the same order: what the message's
-    /// own route would have answered.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`]. Then no message may have been taken, or all.
-    pub async fn batch(&self, batch: &BatchRequest) -> Result<Vec<BatchResult>, ClientError> {
-        let request = self.with_body(Method::POST, &["tasks", "batch"], json(batch))?;
-        let answer: BatchAnswer = self.read(&self.send(request, ANSWER).await?)?;
-        if answer.results.len() != batch.messages.len() {
-            return Err(self.protocol("answered another number of messages than were sent".to_owned()));
-        }
-        Ok(answer.results)
-    }
-
     /// Uploads a component and puts it in force for a state.
     ///
     /// # Errors
@@ -505,13 +311,6 @@ impl Client {
         let request = self.request(Method::GET, parts)?;
         self.read(&self.send(request, ANSWER).await?)
     }
-}
-
-/// What tells the answer to a report from anybody else's page.
-#[derive(Deserialize)]
-struct Moved {
-    #[serde(rename = "token")]
-    _token: String,
 }
 
 /// Whether an answer to an event is a duplicate's.

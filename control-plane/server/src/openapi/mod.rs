@@ -3,6 +3,7 @@
 //! [`operations`] says what each route takes and answers; the types say the rest, with their own comments. Tests hold the
 //! table against the router's, and every answer that a test of the API sees against the document.
 
+mod operation;
 mod operations;
 
 use std::sync::LazyLock;
@@ -20,7 +21,8 @@ use utoipa::openapi::{
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::views;
-use operations::{Body, Operation, operations};
+use operation::{Body, Operation};
+use operations::operations;
 
 /// What the document says of the API as a whole.
 const ABOUT: &str = "The control plane of Stateous. Every refusal is a sentence for people and a code for programs; \
@@ -58,7 +60,7 @@ fn build() -> OpenApi {
             Method::PUT => HttpMethod::Put,
             _ => HttpMethod::Get,
         };
-        paths.add_path_operation(operation.path, vec![method], describe(operation));
+        paths.add_path_operation(operation.path, vec![method], describe(&operation));
     }
     OpenApiBuilder::new()
         .info(
@@ -75,7 +77,7 @@ fn build() -> OpenApi {
         .build()
 }
 
-fn describe(operation: Operation) -> OperationBuilder {
+fn describe(operation: &Operation) -> OperationBuilder {
     let mut built = OperationBuilder::new()
         .operation_id(Some(operation.id))
         .tag(operation.tag())
@@ -98,7 +100,7 @@ fn describe(operation: Operation) -> OperationBuilder {
     if let Some(body) = &operation.body {
         let (kind, content) = match body {
             Body::Json(schema) => {
-                ("application/json", ContentBuilder::new().schema(Some(schema.clone())).build())
+                ("application/json", ContentBuilder::new().schema(Some((**schema).clone())).build())
             }
             Body::Component => ("application/wasm", ContentBuilder::new().build()),
         };
@@ -110,7 +112,7 @@ fn describe(operation: Operation) -> OperationBuilder {
         let mut response = ResponseBuilder::new().description(answer.about);
         match &answer.body {
             Some(Body::Json(schema)) => {
-                let content = ContentBuilder::new().schema(Some(schema.clone())).build();
+                let content = ContentBuilder::new().schema(Some((**schema).clone())).build();
                 response = response.content("application/json", content);
             }
             Some(Body::Component) => {
@@ -120,7 +122,7 @@ fn describe(operation: Operation) -> OperationBuilder {
         }
         built = built.response(answer.status.to_string(), response.build());
     }
-    refusals(built, &operation)
+    refusals(built, operation)
 }
 
 /// One response for each status, which names its codes.
@@ -226,6 +228,20 @@ mod tests {
         }
         let missing: Vec<_> = Code::ALL.iter().filter(|code| !told.contains(code)).collect();
         assert!(missing.is_empty(), "{missing:?} can refuse no operation of the document");
+    }
+
+    #[test]
+    fn the_page_for_people_names_every_route_and_code() {
+        let page = include_str!("../../../../docs/http-api.md");
+        for operation in operations() {
+            let path = operation.path.replace("{token}", "{id}").replace("{task}", "{n}");
+            let route = format!("`{} {path}`", operation.method);
+            assert!(page.contains(&route), "docs/http-api.md does not name {route}");
+        }
+        for code in Code::ALL {
+            let row = format!("| `{code}` | {} | {} |", code.status(), code.about());
+            assert!(page.contains(&row), "docs/http-api.md lacks the row: {row}");
+        }
     }
 
     #[test]

@@ -1,159 +1,10 @@
-//! What each route takes and answers, in the router's order.
+//! What each route takes and answers, part by part of the API.
 
 use axum::http::Method;
 use stateous_api::{self as api, Code};
-use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Type};
-use utoipa::openapi::{OneOfBuilder, RefOr, Schema};
-use utoipa::{PartialSchema as _, ToSchema};
 
+use super::operation::{Operation, either, flag, list, number, object, text};
 use super::reference;
-
-/// One method of one path.
-pub(super) struct Operation {
-    pub(super) method: Method,
-    pub(super) path: &'static str,
-    pub(super) id: &'static str,
-    pub(super) about: &'static str,
-    pub(super) fields: Vec<Field>,
-    pub(super) body: Option<Body>,
-    /// Whether an empty body means something, too.
-    pub(super) empty: bool,
-    pub(super) answers: Vec<Answer>,
-    codes: Vec<Code>,
-}
-
-/// A field of a query, or a header.
-pub(super) struct Field {
-    pub(super) name: &'static str,
-    pub(super) about: &'static str,
-    pub(super) schema: RefOr<Schema>,
-    pub(super) required: bool,
-    pub(super) header: bool,
-}
-
-/// What a request or an answer carries.
-pub(super) enum Body {
-    Json(RefOr<Schema>),
-    /// The bytes of a component.
-    Component,
-}
-
-/// A success.
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) about: &'static str,
-    pub(super) body: Option<Body>,
-}
-
-impl Operation {
-    fn new(method: Method, path: &'static str, id: &'static str, about: &'static str) -> Self {
-        Self {
-            method,
-            path,
-            id,
-            about,
-            fields: Vec::new(),
-            body: None,
-            empty: false,
-            answers: Vec::new(),
-            codes: Vec::new(),
-        }
-    }
-
-    /// The part of the API that it belongs to: the first part of its path.
-    pub(super) fn tag(&self) -> &'static str {
-        self.path.split('/').nth(1).unwrap_or_default()
-    }
-
-    /// The names in its path.
-    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
-    }
-
-    /// Codes that it can be refused with, besides those of any operation. What is in the path and in the body brings its own.
-    pub(super) fn codes(&self) -> impl Iterator<Item = Code> + '_ {
-        let named = self.names().find_map(|name| match name {
-            "token" => Some(Code::TokenNotFound),
-            "task" => Some(Code::TaskNotFound),
-            _ => None,
-        });
-        let read = match self.body {
-            Some(Body::Json(_)) => [Some(Code::BadRequest), Some(Code::InvalidBody)],
-            Some(Body::Component) => [Some(Code::BadRequest), None],
-            None => [None, None],
-        };
-        let asked = (!self.fields.is_empty()).then_some(Code::InvalidArgument);
-        named.into_iter().chain(read.into_iter().flatten()).chain(asked).chain(self.codes.iter().copied())
-    }
-
-    fn field(mut self, name: &'static str, schema: RefOr<Schema>, about: &'static str) -> Self {
-        self.fields.push(Field { name, about, schema, required: false, header: false });
-        self
-    }
-
-    fn required(mut self) -> Self {
-        if let Some(field) = self.fields.last_mut() {
-            field.required = true;
-        }
-        self
-    }
-
-    fn header(mut self, name: &'static str, about: &'static str) -> Self {
-        self.fields.push(Field { name, about, schema: text(), required: false, header: true });
-        self
-    }
-
-    fn takes<T: ToSchema>(mut self) -> Self {
-        self.body = Some(Body::Json(reference::<T>()));
-        self
-    }
-
-    fn or_nothing(mut self) -> Self {
-        self.empty = true;
-        self
-    }
-
-    fn answers(self, status: u16, schema: RefOr<Schema>, about: &'static str) -> Self {
-        self.with(status, Some(Body::Json(schema)), about)
-    }
-
-    fn with(mut self, status: u16, body: Option<Body>, about: &'static str) -> Self {
-        self.answers.push(Answer { status, about, body });
-        self
-    }
-
-    fn refused(mut self, codes: &[Code]) -> Self {
-        self.codes.extend_from_slice(codes);
-        self
-    }
-}
-
-fn text() -> RefOr<Schema> {
-    String::schema()
-}
-
-fn flag() -> RefOr<Schema> {
-    bool::schema()
-}
-
-fn number(least: u64, most: u64) -> RefOr<Schema> {
-    let bounds = ObjectBuilder::new().schema_type(Type::Integer);
-    // Numbers beyond what a float tells apart are not bounded in the document.
-    let most = (most < 1 << 53).then_some(most as f64);
-    bounds.minimum(Some(least as f64)).maximum(most).into()
-}
-
-fn list<T: ToSchema>() -> RefOr<Schema> {
-    ArrayBuilder::new().items(reference::<T>()).into()
-}
-
-fn either<A: ToSchema, B: ToSchema>() -> RefOr<Schema> {
-    RefOr::T(OneOfBuilder::new().item(reference::<A>()).item(reference::<B>()).into())
-}
-
-fn object() -> RefOr<Schema> {
-    ObjectBuilder::new().schema_type(Type::Object).into()
-}
 
 /// Every operation.
 pub(super) fn operations() -> Vec<Operation> {
@@ -277,7 +128,7 @@ fn tasks() -> Vec<Operation> {
                 either::<api::PlainGrant, api::ClaimAnswer>(),
                 "One grant; with `max` in the request a list of them, which may be empty.",
             )
-            .with(204, None, "There is no work. Only without `max`.")
+            .answers_nothing(204, "There is no work. Only without `max`.")
             .refused(&[Code::InvalidArgument]),
         post("/tasks/heartbeat", "renewLeases", "A supervisor keeps the tasks that it works on.")
             .takes::<api::HeartbeatRequest>()
@@ -303,7 +154,7 @@ fn tasks() -> Vec<Operation> {
             ]),
         post("/tasks/{task}/note", "addNote", "A line of progress in the token's history.")
             .takes::<api::NoteRequest>()
-            .with(204, None, "It is in the history.")
+            .answers_nothing(204, "It is in the history.")
             .refused(&NOT_HELD)
             .refused(&[Code::InvalidArgument, Code::InvalidPayload]),
         Operation::new(
@@ -313,7 +164,7 @@ fn tasks() -> Vec<Operation> {
             "Writes or deletes one key of a routine's memory.",
         )
         .takes::<api::MemoryRequest>()
-        .with(204, None, "It is written.")
+        .answers_nothing(204, "It is written.")
         .refused(&NOT_HELD)
         .refused(&[Code::InvalidArgument, Code::InvalidPayload]),
     ]
@@ -322,12 +173,13 @@ fn tasks() -> Vec<Operation> {
 fn routines() -> Vec<Operation> {
     let most = stateous_engine::limits::TASK_ID;
     let get = |path, id, about| Operation::new(Method::GET, path, id, about);
-    let mut push = Operation::new(
+    let push = Operation::new(
         Method::POST,
         "/routines",
         "pushRoutine",
         "*Ours.* Uploads a component and puts it in force for a state.",
     )
+    .takes_component()
     .field("workflow", text(), "The workflow; the default workflow unless given.")
     .field("state", text(), "The state that the component is to serve.")
     .required()
@@ -338,14 +190,13 @@ fn routines() -> Vec<Operation> {
     .answers(201, reference::<api::RoutineInForce>(), "It is newly in force.")
     .answers(200, reference::<api::RoutineInForce>(), "The same was in force already; nothing changed.")
     .refused(&[Code::RoutineInvalid]);
-    push.body = Some(Body::Component);
     vec![
         get("/routines", "listRoutines", "*Ours.* What is in force for each state, by workflow and state.")
             .answers(200, list::<api::RoutineInForce>(), "The components in force."),
         push,
         get("/routines/{digest}", "getComponent", "*Ours.* The bytes of a component.")
-            .with(200, Some(Body::Component), "The component.")
-            .with(304, None, "The caller has it: it named its digest in `If-None-Match`.")
+            .answers_component(200, "The component.")
+            .answers_nothing(304, "The caller has it: it named its digest in `If-None-Match`.")
             .refused(&[Code::RoutineNotFound]),
     ]
 }
