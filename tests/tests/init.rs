@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use stateous_api::RoutineLimits;
 use stateous_e2e::{Process, Product, eventually};
 
 /// A folder below the repository's target folder: the guest toolchain is found from there, however it came.
@@ -115,6 +116,16 @@ async fn a_supervisor_is_made_for_a_control_plane_that_serves() -> anyhow::Resul
     insta::assert_snapshot!(said.replace(&url, "URL"));
     let settings = std::fs::read_to_string(product.folder().join("box/stateous.toml"))?;
     assert!(settings.contains(&format!("url = \"{url}\"")), "{settings}");
+
+    // What is served already needs nobody to write it.
+    let Some(draft) = Product::routine("orders", "draft") else { return Ok(()) };
+    control_plane.push("orders", "draft", &draft, RoutineLimits::default()).await?;
+    let said = done(&product, product.folder(), &["init", "supervisor", &url, "half"]).await?;
+    insta::assert_snapshot!(said.replace(&url, "URL"));
+    let Some(review) = Product::routine("orders", "review") else { return Ok(()) };
+    control_plane.push("orders", "review", &review, RoutineLimits::default()).await?;
+    let said = done(&product, product.folder(), &["init", "supervisor", &url, "none"]).await?;
+    insta::assert_snapshot!(said.replace(&url, "URL"));
     Ok(())
 }
 

@@ -68,25 +68,30 @@ impl Files {
         Ok(())
     }
 
+    /// Tells of something that is not a file of this folder and stays as it is.
+    pub(crate) fn kept(&mut self, what: &str) {
+        self.told.push((Done::Kept, what.to_owned()));
+    }
+
     /// `wrote    orders/workflow.toml`: a line for each, in order.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
         self.told.iter().map(|(done, name)| {
             let word = if *done == Done::Wrote { "wrote" } else { "kept" };
-            format!("{word:<9}{}", escape(&self.path(name).display().to_string()))
+            format!("{word:<9}{}", escape(name))
         })
     }
 
-    /// The paths that were written, then those that were kept.
+    /// What was written, then what was kept.
     pub(crate) fn told(&self) -> (Vec<String>, Vec<String>) {
         let of = |which: Done| {
             let of = self.told.iter().filter(|(done, _)| *done == which);
-            of.map(|(_, name)| self.path(name).display().to_string()).collect()
+            of.map(|(_, name)| name.clone()).collect()
         };
         (of(Done::Wrote), of(Done::Kept))
     }
 
     fn tell(&mut self, done: Done, name: &str) {
-        self.told.push((done, name.to_owned()));
+        self.told.push((done, self.path(name).display().to_string()));
     }
 
     /// Writes it if it says something else; answers whether it did.

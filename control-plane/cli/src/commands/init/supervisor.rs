@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use stateous_api::RoutineInForce;
 use stateous_compiler::contract::Contract;
 use stateous_engine::Graph;
 
@@ -10,10 +11,10 @@ use super::{SdkFrom, tell};
 use crate::Failed;
 use crate::commands::graphs;
 use crate::commands::remote::{DEFAULT_URL, Remote};
-use crate::scaffold::{Files, Language};
+use crate::scaffold::{Files, Language, ROUTINES, folder_of};
 use crate::text::{Format, Out};
 
-/// Write a supervisor's folder: its settings, and for every state without one a routine to write.
+/// Write a supervisor's folder: its settings, and for every state without a routine one to go on with.
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// The workflow: the URL of a control plane that serves it, a graph file, or a workflow.toml.
@@ -33,24 +34,47 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failed> {
     let sdk = args.sdk.sdk()?;
     let is_url = args.source.starts_with("http://") || args.source.starts_with("https://");
-    let graph =
-        if is_url { served(&args.source)? } else { graphs::load(Path::new(&args.source), Format::Text)? };
+    let (graph, in_force) = if is_url {
+        served(&args.source)?
+    } else {
+        (graphs::load(Path::new(&args.source), Format::Text)?, Vec::new())
+    };
     let url = if is_url { args.source.trim_end_matches('/') } else { DEFAULT_URL };
     let mut files = Files::below(&args.folder);
     files.once("stateous.toml", &settings(url))?;
-    args.lang.shared(&mut files, &sdk)?;
+    let mut is_written = false;
     for contract in Contract::all(&graph) {
+        let of_state = |routine: &&RoutineInForce| {
+            (&routine.workflow, &routine.state) == (&contract.workflow, &contract.state)
+        };
+        let here = files.has(&format!("{ROUTINES}/{}", folder_of(&contract)));
+        if let Some(routine) = in_force.iter().find(of_state).filter(|_| !here) {
+            let told = format!("the routine of '{}': version {}", contract.told_state(), routine.version);
+            files.kept(&format!("{told} is in force"));
+            continue;
+        }
+        if !std::mem::replace(&mut is_written, true) {
+            args.lang.shared(&mut files, &sdk)?;
+        }
         args.lang.routine(&mut files, &contract, &sdk)?;
     }
     let shown = args.folder.display();
-    let next = [format!("stateous routine push {shown} --url {url}"), format!("stateous supervise {shown}")];
-    tell(&files, "Write the routines, then run:", &next, out)
+    let supervise = format!("stateous supervise {shown}");
+    if is_written {
+        let push = format!("stateous routine push {shown} --url {url}");
+        tell(&files, "Write the routines, then run:", &[push, supervise], out)
+    } else {
+        tell(&files, "Next steps:", &[supervise], out)
+    }
 }
 
-/// The graph that a control plane serves.
-fn served(url: &str) -> Result<Graph, Failed> {
-    let text = Remote::at(url).run(async |client| Ok(client.workflow().await?))?;
-    Ok(Graph::parse(text.get()).context("the control plane's workflow is no graph file")?)
+/// The graph that a control plane serves, and the routines that serve its states already.
+fn served(url: &str) -> Result<(Graph, Vec<RoutineInForce>), Failed> {
+    Remote::at(url).run(async |client| {
+        let text = client.workflow().await?;
+        let graph = Graph::parse(text.get()).context("the control plane's workflow is no graph file")?;
+        Ok((graph, client.routines().await?))
+    })
 }
 
 fn settings(url: &str) -> String {
