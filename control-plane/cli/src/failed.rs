@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 use stateous_api::ClientError;
 
-use crate::text::{Format, Out, json_line, say};
+use crate::text::{Format, Out, escape, json_line, say};
 
 /// The code of a failure that has no name of its own.
 const UNNAMED: &str = "failed";
@@ -91,9 +91,11 @@ fn told(format: Format, error: &anyhow::Error, hint: Option<&str>, mistakes: Opt
     let sentence = sentence(error);
     match format {
         Format::Text => {
-            say(&format!("error: {sentence}"));
+            // Parts of it can be somebody else's words: a proxy's answer, a value that broke its schema.
+            let lines: Vec<String> = sentence.lines().map(escape).collect();
+            say(&format!("error: {}", lines.join("\n")));
             if let Some(hint) = hint {
-                say(&format!("hint: {hint}"));
+                say(&format!("hint: {}", escape(hint)));
             }
         }
         Format::Json => {

@@ -106,3 +106,35 @@ fn run(command: Option<Command>, out: &mut Out) -> Result<(), Failed> {
         None => Err(Failed::Usage(Box::new(Args::command()))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each command with its words, as `stateous token wait`, the hidden ones left out.
+    fn commands(command: &clap::Command, before: &str, found: &mut Vec<String>) {
+        for one in command.get_subcommands().filter(|one| !one.is_hide_set()) {
+            let words = format!("{before} {}", one.get_name());
+            commands(one, &words, found);
+            if !one.has_subcommands() {
+                found.push(words);
+            }
+        }
+    }
+
+    #[test]
+    fn the_words_do_not_contradict_each_other() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn the_page_for_people_names_every_command() {
+        let page = include_str!("../../../docs/command-line.md");
+        let mut found = Vec::new();
+        commands(&Args::command(), "stateous", &mut found);
+        assert!(found.len() > 20, "{found:?}");
+        for words in found {
+            assert!(page.contains(&format!("`{words}")), "docs/command-line.md does not name `{words}`");
+        }
+    }
+}

@@ -13,6 +13,8 @@ use crate::text::{Format, Out};
 
 /// Write the routine of one state of a folder's workflow.toml, to go on with.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+                        stateous init routine --lang rust --state review orders")]
 pub(super) struct Args {
     /// The language.
     #[arg(long, value_enum)]

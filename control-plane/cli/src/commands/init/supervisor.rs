@@ -16,6 +16,10 @@ use crate::text::{Format, Out};
 
 /// Write a supervisor's folder: its settings, and for every state without a routine one to go on with.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+                        stateous init supervisor http://control.example:8080 box\n  \
+                        stateous init supervisor orders/build/orders.json orders-supervisor\n  \
+                        stateous init supervisor orders/workflow.toml orders   # after you added a state")]
 pub(super) struct Args {
     /// The workflow: the URL of a control plane that serves it, a graph file, or a workflow.toml.
     #[arg(value_name = "SOURCE")]

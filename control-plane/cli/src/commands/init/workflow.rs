@@ -13,6 +13,8 @@ use crate::text::Out;
 
 /// Write a workflow with two states, and routines that work as they stand.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+                        stateous init workflow orders && stateous dev orders")]
 pub(super) struct Args {
     /// The folder to write; the workflow gets its name.
     #[arg(value_name = "NAME")]

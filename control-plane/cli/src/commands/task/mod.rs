@@ -34,6 +34,10 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 enum Act {
     /// List tasks: those that are queued, worked on or waiting, unless told otherwise.
+    #[command(after_help = "Examples:\n  \
+                            stateous task list --status waiting --state orders/sign\n  \
+                            stateous task list --token ORDER-1 --status any\n  \
+                            stateous task list --unserved --all --json | jq length")]
     List {
         #[command(flatten)]
         which: Which,

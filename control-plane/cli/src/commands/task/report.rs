@@ -8,6 +8,9 @@ use crate::text::object_argument;
 #[derive(clap::Args)]
 #[command(
     group = clap::ArgGroup::new("outcome").required(true).args(["event", "waiting", "failed"]),
+    after_help = "Examples:\n  \
+                  stateous task report 17 signed '{\"by\": \"Ada\"}'\n  \
+                  stateous task report 17 --failed 'nobody signed' --no-retry",
     override_usage = "stateous task report <TASK> <EVENT> [PAYLOAD_JSON]\n       \
                       stateous task report <TASK> --failed <TEXT> [--no-retry]\n       \
                       stateous task report <TASK> --waiting --supervisor <NAME>"

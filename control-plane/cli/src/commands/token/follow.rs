@@ -5,12 +5,16 @@ use std::time::Duration;
 use stateous_api::client::HistoryQuery;
 use stateous_api::{Client, ClientError, Entry, Token};
 
+use tokio::time::Instant;
+
 use crate::text::say;
 
 /// How long one request waits for the next entry. Shorter than what proxies put up with.
 const WAIT_MS: u64 = 25_000;
 /// How many entries one answer brings at most.
 const PAGE: u32 = 1000;
+/// How far apart requests are that bring nothing, where the server does not wait.
+const APART: Duration = Duration::from_secs(1);
 /// The pause before a control plane that was lost is asked again, at first and at last.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(4));
 
@@ -43,15 +47,21 @@ impl Follow {
         patiently(met, async || {
             // Every kind: a token that was retried goes on after its end, which only `retried` tells.
             let query = HistoryQuery { after: *after, limit: Some(PAGE), wait_ms: WAIT_MS, all: true };
-            let entries = client.history_from(id, &query).await?;
+            let asked = Instant::now();
+            let mut entries = client.history_from(id, &query).await?;
+            // The original's control plane answers with the whole history, and at once.
+            entries.retain(|entry| entry.seq > *after);
             if let Some(last) = entries.last() {
                 *after = last.seq;
                 return Ok(Next::Entries(entries));
             }
             // Nothing came: either the time is over, or nothing will come.
             let token = client.token(id).await?;
-            let is_over = !matches!(token.status.as_str(), "active" | "paused");
-            Ok(if is_over { Next::Ended } else { Next::Entries(Vec::new()) })
+            if !matches!(token.status.as_str(), "active" | "paused") {
+                return Ok(Next::Ended);
+            }
+            tokio::time::sleep_until(asked + APART).await;
+            Ok(Next::Entries(Vec::new()))
         })
         .await
     }

@@ -41,6 +41,9 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 enum Act {
     /// Start a token. Starting one that exists shows it.
+    #[command(after_help = "Examples:\n  \
+                            stateous token start ORDER-1 '{\"title\": \"a pen\"}'\n  \
+                            stateous token start LOG-1 --text log=access.log --workflow log-report")]
     Start {
         #[command(flatten)]
         token: One,
@@ -55,6 +58,9 @@ enum Act {
         texts: Vec<String>,
     },
     /// Fire an event on a token.
+    #[command(after_help = "Examples:\n  \
+                            stateous token fire ORDER-1 reviewed '{\"approved\": true}'\n  \
+                            stateous token fire ORDER-1 paid --key webhook-4711   # a second delivery changes nothing")]
     Fire {
         #[command(flatten)]
         token: One,
@@ -69,6 +75,12 @@ enum Act {
         key: Option<String>,
     },
     /// Show a token, its children and its history. With no ID, list the tokens, the ones that moved last first.
+    #[command(after_help = "Examples:\n  \
+                            stateous token show ORDER-1\n  \
+                            stateous token show ORDER-1 --all                   # our own kinds of entries, too\n  \
+                            stateous token show --state orders/review --limit 20\n  \
+                            stateous token show --status failed --all --json | jq -r '.[].token'\n  \
+                            stateous token show --graph")]
     Show {
         /// A token; leave it out to list the tokens.
         #[arg(value_name = "ID")]
@@ -83,6 +95,11 @@ enum Act {
         graph: bool,
     },
     /// Show a token's history as it grows, until the token ends. A control plane that is started again is waited for.
+    #[command(
+        after_help = "Every line comes once, in order. With --json, one JSON object a line.\n\nExamples:\n  \
+                            stateous token watch ORDER-1\n  \
+                            stateous token watch ORDER-1 --json | jq -r 'select(.kind == \"note\").data.text'"
+    )]
     Watch {
         #[command(flatten)]
         token: One,
@@ -91,6 +108,11 @@ enum Act {
         all: bool,
     },
     /// Wait until tokens completed. Exit code 0 when all did, 1 when one ended in another way or the time is over.
+    #[command(after_help = "Each token is told as soon as it is decided.\n\nExamples:\n  \
+                            stateous token wait ORDER-1 && echo shipped\n  \
+                            stateous token wait ORDER-1 ORDER-2 --timeout 10m\n  \
+                            stateous token wait ORDER-1 --until-state review\n  \
+                            stateous token wait ORDER-1 --status paused")]
     Wait {
         /// The tokens.
         #[arg(value_name = "ID", required = true)]
