@@ -60,6 +60,7 @@ const ODD: &str = r##"{
     },
     "Part": {"type": "object", "properties": {"kind": {"type": "string"}}, "required": ["kind"]},
     "Unused": {"type": "object"},
+    "ContextOwner": {"type": "object", "properties": {"of": {"type": "string"}}},
     "Nest": {"type": "array", "items": {"$ref": "#/schemas/Nest"}}
   }
 }"##;

@@ -99,6 +99,15 @@ impl<'s> Shapes<'s> {
         Type::Named(name.to_owned())
     }
 
+    /// A name for what stands inside: neither a schema's nor given already. A schema is looked at once, so each gets one.
+    fn free(&self, name: &str) -> String {
+        let is_free = |name: &String| {
+            !self.schemas.contains_key(name) && !self.made.iter().any(|(made, _)| made == name)
+        };
+        let numbered = (2..).map(|n| format!("{name}{n}"));
+        std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
+    }
+
     fn shape(&mut self, name: &str, schema: &Json) -> Shape {
         if let Some(texts) = choice(schema) {
             return Shape::Choice(texts);
@@ -127,7 +136,7 @@ impl<'s> Shapes<'s> {
             return self.named(target);
         }
         if choice(schema).is_some() || fields(schema).is_some() {
-            return self.define(name, schema);
+            return self.define(&self.free(name), schema);
         }
         let either = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Json::as_array);
         if let Some(either) = either {

@@ -17,6 +17,7 @@ use stateous_api::{Client, RoutineLimits, RoutinePush};
 use stateous_supervisor::{Given, Stopping};
 
 use super::host::Host;
+use super::remote::DEFAULT_URL;
 use super::{logging, serve, signals};
 use crate::Failed;
 use crate::text::{Format, Out, json_line, say};
@@ -98,10 +99,11 @@ impl Dev {
         let client = Client::new(plane.url())?;
         say(&format!("serving {} on {} (Ctrl-C stops)", plane.workflow(), plane.url()));
         self.routines(&plane, &client).await;
-        say(&format!(
-            "try: STATEOUS_URL={} stateous token start T-1 '{{…}}', then: stateous token show T-1",
-            plane.url()
-        ));
+        let named = match plane.url() {
+            DEFAULT_URL => String::new(),
+            url => format!(" --url {url}"),
+        };
+        say(&format!("try: stateous token start T-1 '{{…}}'{named}, then: stateous token watch T-1{named}"));
         if out.format() == Format::Json {
             out.line(&json_line(&json!({"url": plane.url(), "workflow": plane.workflow()})))?;
         }
