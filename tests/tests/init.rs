@@ -104,6 +104,19 @@ async fn the_starter_completes_a_token_as_it_stands() -> anyhow::Result<()> {
     dev.signal("INT").await?;
     let status = dev.wait(Duration::from_secs(10)).await?;
     assert!(status.success(), "{status}: {}", dev.log());
+
+    // The same folder, uploaded to another control plane.
+    let control_plane = product.serve_files(vec![workflow], "2m").await?;
+    let push = ["routine", "push", "parcels", "--url", &control_plane.url()];
+    for (version, was) in [(1, ""), (1, " (nothing changed: it did so before)")] {
+        let said = done(&product, home.path(), &push).await?;
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines.len(), 3, "{said}");
+        for (line, state) in lines.iter().zip(["draft", "review", "send-off"]) {
+            let begins = format!("parcels/{state}: version {version}, {state}.wasm, sha256:");
+            assert!(line.starts_with(&begins) && line.ends_with(&format!("rust 0.1.0{was}")), "{line}");
+        }
+    }
     Ok(())
 }
 

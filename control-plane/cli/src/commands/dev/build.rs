@@ -22,6 +22,8 @@ pub(in crate::commands) fn all(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> 
     for (state, core) in cargo(&manifest, &folder.join(".stateous/build"))? {
         components.push((state, crate::commands::routine::read_component(&core)?));
     }
+    // Cargo announces them as they become ready.
+    components.sort();
     Ok(components)
 }
 
