@@ -13,6 +13,7 @@
 mod claim;
 mod code;
 mod event;
+mod http_rule;
 mod routine;
 mod task;
 mod token;
@@ -23,12 +24,16 @@ pub use claim::{ClaimAnswer, ClaimRequest, Grant, PinnedRoutine, PlainGrant, WAI
 pub use client::{Client, ClientError};
 pub use code::Code;
 pub use event::{Duplicate, EventRecord, FireRequest};
+pub use http_rule::{HTTP_RULE_BYTES_MAX, HTTP_RULES_MAX, HttpRule, HttpRuleError, is_plain_path, rule_for};
 pub use routine::{COMPONENT_BYTES_MAX, RoutineInForce, RoutineLimits, RoutinePush};
 pub use task::{
     Disposition, HeartbeatAnswer, HeartbeatRequest, MemoryRequest, NoteRequest, Report, ReportKind, Schedule,
     StartedRequest,
 };
 pub use token::{Entry, Health, RefusalBody, StartRequest, Token};
+
+/// Where a request goes, as [`HttpRule`] reads it.
+pub use reqwest::Url;
 
 /// JSON text that is passed on as it came: digits and key order stay.
 pub type Raw = Box<serde_json::value::RawValue>;

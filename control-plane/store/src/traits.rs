@@ -88,7 +88,7 @@ pub struct NewAssignment<'a> {
     /// A name for people.
     pub name: &'a str,
     /// Limits of its attempts.
-    pub limits: RoutineLimits,
+    pub limits: &'a RoutineLimits,
 }
 
 /// Reads beside the writer. Each call sees one snapshot of what was committed.

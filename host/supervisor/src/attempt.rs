@@ -7,12 +7,13 @@
 //! nothing runs                         routine stopped
 //! ```
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
 use stateous_api::{ClientError, Disposition, Grant, Raw, RoutineLimits, StartedRequest};
-use stateous_runtime::{Ended, Event, Limits, Task};
+use stateous_runtime::{Ended, Event, Limits, LocalComponent, PrepareError, Task, read_local};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -26,6 +27,7 @@ use crate::reach::Unanswered;
 use crate::routines::Routines;
 use crate::sender::{Delivery, unwritten};
 use crate::supervisor::{AttemptId, Supervisor, sentence};
+use crate::web::of_state;
 
 /// A routine without a wall limit of its own outlives its state's timeout by so much: the control plane's timer decides,
 /// and this supervisor hears of it at its next heartbeat.
@@ -106,6 +108,9 @@ impl Attempt {
                 Err(reporter.failed(&format!("this supervisor has no routine for '{state}'"), true)),
             );
         };
+        if let Some(path) = self.local() {
+            return Some(self.make_local_ready(id, reporter, routines, path).await);
+        }
         let fetch = async {
             match supervisor.reach.call(|_| supervisor.client.component(&pinned.digest)).await {
                 Ok(bytes) => Ok(Vec::from(bytes)),
@@ -126,6 +131,33 @@ impl Attempt {
         }
     }
 
+    /// The component of this machine that runs in place of the uploaded one, if the settings name one.
+    fn local(&self) -> Option<&Path> {
+        let state = format!("{}/{}", self.grant.workflow, self.grant.state_name());
+        self.supervisor.local.get(&state).map(PathBuf::as_path)
+    }
+
+    async fn make_local_ready<R: Routines>(
+        &self,
+        id: &AttemptId,
+        reporter: &Reporter,
+        routines: &R,
+        path: &Path,
+    ) -> Result<R::Ready, String> {
+        let (task, token, file) = (id.task, &id.token, path.to_owned());
+        let read = tokio::task::spawn_blocking(move || read_local(&file)).await;
+        let ready = match read {
+            Ok(Ok(LocalComponent { digest, bytes })) => {
+                info!(task.id = task, token.id = %token, digest, "task {task} of {token}: runs {}", path.display());
+                routines.prepare(&digest, async { Ok(bytes) }).await
+            }
+            Ok(Err(error)) => Err(error),
+            Err(panic) => Err(PrepareError::Local { path: path.to_owned(), why: panic.to_string() }),
+        };
+        self.held.lease.fresh().await;
+        ready.map_err(|error| reporter.unprepared(&error))
+    }
+
     /// Runs the routine while what it writes is sent, and sees its report through.
     async fn run_ready<R: Routines>(
         &mut self,
@@ -140,10 +172,15 @@ impl Attempt {
         // A set, so that the sender ends with this attempt.
         let mut sender = JoinSet::new();
         sender.spawn(Arc::clone(supervisor).send_in_order(to_send));
-        let ports =
-            OutboxPorts { supervisor: Arc::clone(supervisor), id: id.clone(), written: written.clone() };
-        let pinned = self.grant.routine.as_ref().map(|routine| routine.limits).unwrap_or_default();
-        let limits = limits(pinned, self.deadline_left());
+        let pinned = self.grant.routine.as_ref().map(|routine| routine.limits.clone()).unwrap_or_default();
+        let limits = limits(&pinned, self.deadline_left());
+        let ports = OutboxPorts {
+            supervisor: Arc::clone(supervisor),
+            id: id.clone(),
+            written: written.clone(),
+            asks: pinned.http,
+            secrets: of_state(&supervisor.secrets, &self.grant.workflow, self.grant.state_name()),
+        };
         // Whichever comes first; the routine's future is dropped with the others, which stops it.
         let stopped = tokio::select! {
             biased;
@@ -219,7 +256,7 @@ impl Attempt {
 }
 
 /// The routine's limits, where it has any; the runtime caps them.
-fn limits(of: RoutineLimits, deadline_left: Option<Duration>) -> Limits {
+fn limits(of: &RoutineLimits, deadline_left: Option<Duration>) -> Limits {
     let usual = Limits::default();
     let wall = match (of.wall_ms, deadline_left) {
         (Some(ms), _) => Duration::from_millis(ms),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use stateous_api::{Client, ClientError};
+use stateous_runtime::{PrepareError, read_local};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tracing::{error, info, warn};
@@ -22,6 +23,7 @@ use crate::routines::Routines;
 use crate::settings::Settings;
 use crate::stop::{Stop, Stopping};
 use crate::supervisor::{Supervisor, sentence};
+use crate::web::Outgoing;
 
 /// No lease is counted for longer, whatever a server says.
 const LEASE_MAX: Duration = Duration::from_secs(86_400);
@@ -78,6 +80,14 @@ pub enum Error {
         /// What came.
         sentence: String,
     },
+    /// A component that the settings name.
+    #[error("routines.\"{state}\": {error}")]
+    Local {
+        /// The state that it is to serve.
+        state: String,
+        /// What is wrong with it.
+        error: PrepareError,
+    },
     /// The operating system gave no thread.
     #[error("cannot start the thread for heartbeats: {0}")]
     Thread(std::io::Error),
@@ -109,6 +119,10 @@ pub async fn supervise<R: Routines>(
         outbox: outbox.clone(),
         held: Arc::default(),
         clock: options.clock,
+        out: Arc::new(Outgoing::new(settings.http.clone())),
+        settings: settings.settings.clone(),
+        secrets: settings.secrets.clone(),
+        local: settings.routines.clone(),
     });
     let held = Arc::clone(&supervisor.held);
     let work = Work { supervisor, routines: options.routines, stopping: options.stopping.clone() };
@@ -152,6 +166,10 @@ impl<R: Routines> Work<R> {
             "{name} serves {states}; the control plane is {}",
             reach.url()
         );
+        for (state, path) in &self.supervisor.local {
+            read_local(path).map_err(|error| Error::Local { state: state.clone(), error })?;
+            warn!(state, "{state} runs {} of this machine, whatever was uploaded", path.display());
+        }
         let heartbeats =
             Heartbeats::start(name, Arc::clone(held), Arc::clone(reach)).map_err(Error::Thread)?;
         self.supervisor.drain().await.map_err(Error::Left)?;

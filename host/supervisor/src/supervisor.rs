@@ -1,5 +1,7 @@
 //! What everything that runs in one supervisor shares.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use stateous_api::{Client, ClientError};
@@ -8,6 +10,7 @@ use crate::clock::Clock;
 use crate::lease::Held;
 use crate::outbox::{Kind, NewMessage, Outbox};
 use crate::reach::Reach;
+use crate::web::{Outgoing, Secrets};
 
 /// One running supervisor.
 pub(crate) struct Supervisor {
@@ -17,6 +20,13 @@ pub(crate) struct Supervisor {
     pub(crate) outbox: Outbox,
     pub(crate) held: Arc<Held>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) out: Arc<Outgoing>,
+    /// What routines may read.
+    pub(crate) settings: BTreeMap<String, String>,
+    /// What routines may use in headers.
+    pub(crate) secrets: Secrets,
+    /// Components of this machine that run in place of uploaded ones, by `<workflow>/<state>`.
+    pub(crate) local: BTreeMap<String, PathBuf>,
 }
 
 /// Which attempt of which task: enough to write messages about it and to name it in log lines.

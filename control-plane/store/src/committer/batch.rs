@@ -219,7 +219,7 @@ impl Machine {
             workflow: &push.workflow,
             state: &push.state,
             name: &push.name,
-            limits: push.limits,
+            limits: &push.limits,
         };
         self.writer.assign(&upload, &push.bytes, to, now)
     }
