@@ -20,15 +20,15 @@ mod token;
 
 pub mod client;
 
-pub use claim::{ClaimAnswer, ClaimRequest, Grant, PinnedRoutine, PlainGrant, WAIT_MS_MAX};
+pub use claim::{ClaimAnswer, ClaimRequest, Grant, Incarnation, PinnedRoutine, PlainGrant, WAIT_MS_MAX};
 pub use client::{Client, ClientError};
 pub use code::Code;
 pub use event::{Duplicate, EventRecord, FireRequest};
 pub use http_rule::{HTTP_RULE_BYTES_MAX, HTTP_RULES_MAX, HttpRule, HttpRuleError, is_plain_path, rule_for};
 pub use routine::{COMPONENT_BYTES_MAX, RoutineInForce, RoutineLimits, RoutinePush};
 pub use task::{
-    Disposition, HeartbeatAnswer, HeartbeatRequest, MemoryRequest, NoteRequest, Report, ReportKind, Schedule,
-    StartedRequest,
+    Disposition, HeartbeatAnswer, HeartbeatRequest, MemoryRequest, NoteRequest, Report, ReportKind,
+    ReturnRequest, Schedule, StartedRequest,
 };
 pub use token::{Entry, Health, RefusalBody, StartRequest, Token};
 

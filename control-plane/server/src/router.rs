@@ -19,7 +19,7 @@ use crate::refused::Refused;
 use crate::routes::{claims, events, routines, steering, tasks, tokens, workflow};
 
 /// Path and methods. `{task}` is digits; any other `{…}` is one part of a path.
-fn routes() -> [(&'static str, MethodRouter<Arc<App>>); 17] {
+fn routes() -> [(&'static str, MethodRouter<Arc<App>>); 18] {
     [
         ("/tokens", get(tokens::list).post(tokens::start)),
         ("/tokens/{token}", get(tokens::show)),
@@ -33,6 +33,7 @@ fn routes() -> [(&'static str, MethodRouter<Arc<App>>); 17] {
         ("/tasks/claim", post(claims::claim)),
         ("/tasks/heartbeat", post(claims::heartbeat)),
         ("/tasks/{task}/started", post(claims::started)),
+        ("/tasks/{task}/return", post(claims::give_back)),
         ("/tasks/{task}/report", post(tasks::report)),
         ("/tasks/{task}/note", post(tasks::note)),
         ("/tasks/{task}/memory", put(tasks::memory)),

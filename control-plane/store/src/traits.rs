@@ -5,7 +5,7 @@ use std::sync::Arc;
 use stateous_engine::Timestamp;
 use stateous_engine::change::{Change, TokenView};
 use stateous_engine::loaded::{Loaded, Wanted};
-use stateous_engine::model::Entry;
+use stateous_engine::model::{Entry, Incarnation};
 
 use crate::failure::Failure;
 use crate::rows::{Assignment, ControlRow, ListedToken, RoutineLimits, TokenFilter, Upload};
@@ -45,6 +45,12 @@ pub trait Writer: Send {
     fn queued_tasks(&mut self, filter: &QueuedFilter, limit: u32) -> Result<Vec<u64>, Failure>;
     /// Ids of held tasks that this supervisor got with this request id, by id.
     fn tasks_of_request(&mut self, supervisor: &str, request: &str) -> Result<Vec<u64>, Failure>;
+    /// Ids of held tasks that other starts of this incarnation's folder claimed under this supervisor's name, by id.
+    fn tasks_of_other_starts(
+        &mut self,
+        supervisor: &str,
+        incarnation: &Incarnation,
+    ) -> Result<Vec<u64>, Failure>;
     /// The component in force for a state.
     fn assignment(&mut self, workflow: &str, state: &str) -> Result<Option<Assignment>, Failure>;
     /// Keeps a component (once per digest) and puts it in force for a state, as the next version. Assigning the digest

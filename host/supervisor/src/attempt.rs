@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use stateous_api::{ClientError, Disposition, Grant, Raw, RoutineLimits, StartedRequest};
+use stateous_api::{ClientError, Disposition, Grant, Raw, ReturnRequest, RoutineLimits, StartedRequest};
 use stateous_runtime::{Ended, Event, Limits, LocalComponent, PrepareError, Task, read_local};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -59,6 +59,9 @@ impl Attempt {
         info!(task.id = task, token.id = %token, attempt, "task {task}: {state} of {token}, attempt {attempt}");
 
         let reporter = Reporter { supervisor: self.supervisor.name.clone(), attempt };
+        if let Some(why) = self.not_to_begin() {
+            return self.give_back(&id, why).await;
+        }
         let ready = tokio::select! {
             loss = self.held.lease.lost() => return log_lost(&id, loss, &self.held.lease),
             ready = self.make_ready(&id, &reporter, routines) => ready,
@@ -80,8 +83,8 @@ impl Attempt {
     ) -> Option<Result<R::Ready, String>> {
         let (task, token) = (id.task, &id.token);
         let supervisor = &self.supervisor;
-        self.held.lease.fresh().await;
-        let body = StartedRequest { supervisor: supervisor.name.clone(), attempt: id.attempt };
+        let incarnation = Some(supervisor.incarnation.clone());
+        let body = StartedRequest { supervisor: supervisor.name.clone(), attempt: id.attempt, incarnation };
         match supervisor.reach.call(|_| supervisor.client.started(task, &body)).await {
             Ok(Disposition::Run) => {}
             Ok(Disposition::Skip { reason }) => {
@@ -128,6 +131,37 @@ impl Attempt {
                 Some(Ok(ready))
             }
             Err(error) => Some(Err(reporter.unprepared(&error))),
+        }
+    }
+
+    /// Why this attempt is not to begin here, if it is not.
+    fn not_to_begin(&self) -> Option<&'static str> {
+        if self.supervisor.reach.is_stopping() {
+            return Some("this supervisor is stopping");
+        }
+        (!self.held.lease.is_fresh()).then_some("less than a quarter of its lease is left")
+    }
+
+    /// Gives the task back, so that another supervisor gets it at once and no failure is counted. When that cannot be said,
+    /// the lease says it later.
+    async fn give_back(&self, id: &AttemptId, why: &str) {
+        let (task, token, supervisor) = (id.task, &id.token, &self.supervisor);
+        // No heartbeat is to bring it back.
+        self.held.lease.taken_back();
+        let body = ReturnRequest {
+            supervisor: supervisor.name.clone(),
+            attempt: id.attempt,
+            incarnation: Some(supervisor.incarnation.clone()),
+        };
+        match supervisor.reach.call(|_| supervisor.client.give_back(task, &body)).await {
+            Ok(()) => info!(task.id = task, token.id = %token, "task {task} of {token}: given back: {why}"),
+            Err(Unanswered::No(error)) => {
+                let sentence = sentence(&error);
+                warn!(task.id = task, token.id = %token, "task {task} of {token}: not given back: {sentence}");
+            }
+            Err(Unanswered::GaveUp) => {
+                warn!(task.id = task, token.id = %token, "task {task} of {token}: left to its lease: {why}");
+            }
         }
     }
 

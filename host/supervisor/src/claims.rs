@@ -105,6 +105,7 @@ impl Claims {
             request: Some(id),
             max: Some(u32::try_from(max).unwrap_or(u32::MAX)),
             wait_ms: Some(u64::try_from(WAIT.as_millis()).unwrap_or(u64::MAX)),
+            incarnation: Some(self.supervisor.incarnation.clone()),
             routines: true,
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
-use stateous_api::{Client, ClientError};
+use stateous_api::{Client, ClientError, Incarnation};
 use stateous_runtime::{PrepareError, read_local};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -114,6 +114,7 @@ pub async fn supervise<R: Routines>(
     let reach = Arc::new(Reach::new(client.url(), options.stopping.clone(), random.random()));
     let supervisor = Arc::new(Supervisor {
         name: settings.name.clone(),
+        incarnation: Incarnation { folder: identity.folder.clone(), start: identity.starts },
         client,
         reach,
         outbox: outbox.clone(),
@@ -171,7 +172,8 @@ impl<R: Routines> Work<R> {
             warn!(state, "{state} runs {} of this machine, whatever was uploaded", path.display());
         }
         let heartbeats =
-            Heartbeats::start(name, Arc::clone(held), Arc::clone(reach)).map_err(Error::Thread)?;
+            Heartbeats::start(name, &self.supervisor.incarnation, Arc::clone(held), Arc::clone(reach))
+                .map_err(Error::Thread)?;
         self.supervisor.drain().await.map_err(Error::Left)?;
         let slots = Arc::new(Semaphore::new(settings.slots));
         let (out, claimed) = mpsc::unbounded_channel();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use stateous_api::{Client, ClientError};
+use stateous_api::{Client, ClientError, Incarnation};
 
 use crate::clock::Clock;
 use crate::lease::Held;
@@ -15,6 +15,8 @@ use crate::web::{Outgoing, Secrets};
 /// One running supervisor.
 pub(crate) struct Supervisor {
     pub(crate) name: String,
+    /// Which start of which folder this is.
+    pub(crate) incarnation: Incarnation,
     pub(crate) client: Client,
     pub(crate) reach: Arc<Reach>,
     pub(crate) outbox: Outbox,

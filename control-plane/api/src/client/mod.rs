@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     COMPONENT_BYTES_MAX, ClaimAnswer, ClaimRequest, Disposition, Duplicate, Entry, FireRequest, Health,
-    HeartbeatAnswer, HeartbeatRequest, MemoryRequest, NoteRequest, Raw, Report, RoutineInForce, RoutinePush,
-    StartRequest, StartedRequest, Token,
+    HeartbeatAnswer, HeartbeatRequest, MemoryRequest, NoteRequest, Raw, Report, ReturnRequest,
+    RoutineInForce, RoutinePush, StartRequest, StartedRequest, Token,
 };
 
 use address::Address;
@@ -241,6 +241,15 @@ impl Client {
     pub async fn started(&self, task: u64, body: &StartedRequest) -> Result<Disposition, ClientError> {
         let request = self.with_body(Method::POST, &["tasks", &task.to_string(), "started"], json(body))?;
         self.read(&self.send(request, ANSWER).await?)
+    }
+
+    /// Gives back a task that was claimed and did not begin.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn give_back(&self, task: u64, body: &ReturnRequest) -> Result<(), ClientError> {
+        let request = self.with_body(Method::POST, &["tasks", &task.to_string(), "return"], json(body))?;
+        self.send(request, ANSWER).await.map(drop)
     }
 
     /// Renews leases. Answers the tasks that the supervisor no longer holds.

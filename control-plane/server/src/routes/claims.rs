@@ -31,7 +31,8 @@ pub(crate) async fn claim(State(app): State<Arc<App>>, request: Request) -> Resu
     let Some(max) = body.number("max", 1, u64::from(limits::CLAIM_TASKS))? else {
         let filter = QueuedFilter { states: Some(states(&mut body, default)?), assigned: false };
         let request = request_id(&mut body)?;
-        let claim = Claim { supervisor, filter, request, max: 1, wait: Duration::ZERO };
+        let incarnation = None;
+        let claim = Claim { supervisor, filter, request, incarnation, max: 1, wait: Duration::ZERO };
         return match app.committer.claim(claim).await?.first() {
             Some(granted) => Ok(views::json(StatusCode::OK, &views::plain_grant(granted, default)?)),
             None => Ok(StatusCode::NO_CONTENT.into_response()),
@@ -40,10 +41,11 @@ pub(crate) async fn claim(State(app): State<Arc<App>>, request: Request) -> Resu
     let routines = body.flag("routines", false, Code::InvalidArgument)?;
     let states = if routines && !body.has("states") { None } else { Some(states(&mut body, default)?) };
     let request = request_id(&mut body)?;
+    let incarnation = body.incarnation()?;
     let wait = Duration::from_millis(body.number("wait_ms", 0, WAIT_MS_MAX)?.unwrap_or(0));
     let max = u32::try_from(max).unwrap_or(limits::CLAIM_TASKS);
     let filter = QueuedFilter { states, assigned: routines };
-    let granted = wait_for_work(&app, Claim { supervisor, filter, request, max, wait }).await?;
+    let granted = wait_for_work(&app, Claim { supervisor, filter, request, incarnation, max, wait }).await?;
     let taken_at = views::taken_at(&granted).unwrap_or_else(|| app.clock.now());
     let grants = granted.iter().map(|one| views::grant(one, default, routines, taken_at));
     let answer = ClaimAnswer {
@@ -77,12 +79,31 @@ pub(crate) async fn started(
     let Some(attempt) = body.attempt()? else {
         return Err(Refused::new(Code::InvalidArgument, "'attempt' is a whole number of 1 or more"));
     };
-    let disposition = match app.submit(Input::StartTask { task, attempt, supervisor }).await? {
-        Answer::Run => Disposition::Run,
-        Answer::Skip(reason) => Disposition::Skip { reason },
-        answer => return Err(other(&answer)),
-    };
+    let disposition =
+        match app.submit(Input::StartTask { task, attempt, supervisor, incarnation: None }).await? {
+            Answer::Run => Disposition::Run,
+            Answer::Skip(reason) => Disposition::Skip { reason },
+            answer => return Err(other(&answer)),
+        };
     Ok(views::json(StatusCode::OK, &disposition))
+}
+
+/// `POST /tasks/{n}/return`: *ours*. What was claimed and did not begin goes back, and no failure is counted.
+pub(crate) async fn give_back(
+    State(app): State<Arc<App>>,
+    TaskId(task): TaskId,
+    request: Request,
+) -> Result<Response, Refused> {
+    let mut body = body::object(request, Code::InvalidBody).await?;
+    let supervisor = body.supervisor()?;
+    let Some(attempt) = body.attempt()? else {
+        return Err(Refused::new(Code::InvalidArgument, "'attempt' is a whole number of 1 or more"));
+    };
+    let incarnation = body.incarnation()?;
+    match app.submit(Input::ReturnTask { task, attempt, supervisor, incarnation }).await? {
+        Answer::Done => Ok(StatusCode::NO_CONTENT.into_response()),
+        answer => Err(other(&answer)),
+    }
 }
 
 /// `POST /tasks/heartbeat`
@@ -97,7 +118,7 @@ pub(crate) async fn heartbeat(State(app): State<Arc<App>>, request: Request) -> 
         let message = format!("'tasks' has at most {} task ids", limits::ITEMS);
         return Err(Refused::new(Code::InvalidArgument, message));
     }
-    let lost = app.committer.heartbeat(supervisor, tasks).await?;
+    let lost = app.committer.heartbeat(supervisor, body.incarnation()?, tasks).await?;
     Ok(views::json(StatusCode::OK, &HeartbeatAnswer { lost }))
 }
 

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use stateous_api::client::{MessageKind, TokensQuery};
 use stateous_api::{
     ClaimRequest, Client, ClientError, Code, Disposition, FireRequest, HeartbeatRequest, MemoryRequest,
-    NoteRequest, Raw, Report, RoutinePush, StartRequest, StartedRequest,
+    NoteRequest, Raw, Report, ReturnRequest, RoutinePush, StartRequest, StartedRequest,
 };
 
 use crate::harness::Plane;
@@ -28,6 +28,7 @@ fn claim(max: u32) -> ClaimRequest {
         request: Some("r-1".into()),
         max: Some(max),
         wait_ms: Some(10_000),
+        incarnation: None,
         routines: true,
     }
 }
@@ -57,9 +58,9 @@ async fn every_call() {
     assert_eq!(grant.routine.as_ref().unwrap().digest, pushed.routine.digest);
     let task = grant.task;
 
-    let started = StartedRequest { supervisor: "vm".into(), attempt: 1 };
+    let started = StartedRequest { supervisor: "vm".into(), attempt: 1, incarnation: None };
     assert_eq!(client.started(task, &started).await.unwrap(), Disposition::Run);
-    let beat = HeartbeatRequest { supervisor: "vm".into(), tasks: vec![task, 99] };
+    let beat = HeartbeatRequest { supervisor: "vm".into(), tasks: vec![task, 99], incarnation: None };
     assert_eq!(client.heartbeat(&beat).await.unwrap(), [99]);
     client.note(task, &NoteRequest { text: "half way".into(), attempt: Some(1) }).await.unwrap();
     let memory = MemoryRequest { key: "k".into(), value: Some(raw("[1.0]")), attempt: Some(1) };
@@ -88,6 +89,11 @@ async fn every_call() {
     assert_eq!(client.tokens(&query).await.unwrap().len(), 1);
     assert!(client.tokens(&TokensQuery { parent: Some("T".into()), ..query }).await.unwrap().is_empty());
     assert!(client.start_token(&start("T2")).await.unwrap().created);
+    let again = ClaimRequest { request: Some("r-2".into()), ..claim(1) };
+    let task = client.claim(&again).await.unwrap().grants[0].task;
+    let back = ReturnRequest { supervisor: "vm".into(), attempt: 1, incarnation: None };
+    client.give_back(task, &back).await.unwrap();
+    assert_eq!(client.give_back(task, &back).await.unwrap_err().code(), Some(Code::TaskNotHeld));
     assert_eq!(client.cancel("T2").await.unwrap().status, "cancelled");
     let history = client.history("T", false).await.unwrap();
     assert_eq!(history.len() + 1, client.history("T", true).await.unwrap().len());

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use stateous_engine::change::{Answer, Change, Decision};
-use stateous_engine::model::TaskStatus;
+use stateous_engine::model::{Incarnation, TaskStatus};
 use stateous_engine::{Input, Refusal, Rules, Timestamp, decide_loading, limits};
 use tracing::{error, warn};
 
@@ -159,8 +159,8 @@ impl Machine {
     fn one(&mut self, job: &Job, now: Timestamp, queued: &mut Queued) -> Result<JobResult, Failure> {
         Ok(match job {
             Job::Input { input, .. } => JobResult::Input(Box::new(self.decide(input, now, queued)?)),
-            Job::Heartbeat { supervisor, tasks, .. } => {
-                JobResult::Lost(self.heartbeat(supervisor, tasks, now, queued)?)
+            Job::Heartbeat { supervisor, incarnation, tasks, .. } => {
+                JobResult::Lost(self.heartbeat(supervisor, incarnation.as_ref(), tasks, now, queued)?)
             }
             Job::Assign { push, .. } => {
                 queued.any = true;
@@ -197,13 +197,15 @@ impl Machine {
     fn heartbeat(
         &mut self,
         supervisor: &str,
+        incarnation: Option<&Incarnation>,
         tasks: &[u64],
         now: Timestamp,
         queued: &mut Queued,
     ) -> Result<Vec<u64>, Failure> {
         let mut lost = Vec::new();
         for &task in tasks {
-            let input = Input::RenewLease { task, supervisor: supervisor.to_owned() };
+            let (supervisor, incarnation) = (supervisor.to_owned(), incarnation.cloned());
+            let input = Input::RenewLease { task, supervisor, incarnation };
             if self.decide(&input, now, queued)?.is_err() {
                 lost.push(task);
             }
@@ -253,7 +255,20 @@ impl Machine {
     /// The tasks of a repeated claim, else new ones, up to the claim's number and the answer's size.
     fn claim(&mut self, claim: &Claim, now: Timestamp, queued: &mut Queued) -> Result<Vec<Granted>, Failure> {
         let mut granted = Vec::new();
-        if let Some(request) = &claim.request {
+        // Both together, or an id of the supervisor's own: without a request nothing says later who holds the task.
+        let request = match (&claim.incarnation, &claim.request) {
+            (Some(incarnation), Some(request)) => {
+                let held = self.writer.tasks_of_other_starts(&claim.supervisor, incarnation)?;
+                for task in held {
+                    let incarnation = incarnation.clone();
+                    // Stale where the other start is a later one.
+                    let _ = self.decide(&Input::AbandonTask { task, incarnation }, now, queued)?;
+                }
+                Some(incarnation.claim_id(request))
+            }
+            (_, request) => request.clone(),
+        };
+        if let Some(request) = &request {
             for task in self.writer.tasks_of_request(&claim.supervisor, request)? {
                 let (supervisor, request) = (claim.supervisor.clone(), request.clone());
                 self.grant(&Input::RepeatClaim { task, supervisor, request }, now, queued, &mut granted)?;
@@ -264,7 +279,7 @@ impl Machine {
         }
         let mut bytes = 0;
         for task in self.writer.queued_tasks(&claim.filter, claim.max)? {
-            let (supervisor, request) = (claim.supervisor.clone(), claim.request.clone());
+            let (supervisor, request) = (claim.supervisor.clone(), request.clone());
             self.grant(&Input::ClaimTask { task, supervisor, request }, now, queued, &mut granted)?;
             bytes += granted.last().map_or(0, |last| size(&last.grant));
             if bytes >= limits::CLAIM_BYTES {

@@ -1,6 +1,7 @@
 //! What waits for the writer, and how each job is answered once its transaction is durable.
 
 use stateous_engine::change::Answer;
+use stateous_engine::model::Incarnation;
 use stateous_engine::{Input, Refusal};
 use tokio::sync::oneshot;
 
@@ -14,10 +15,25 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, Failure>>;
 
 /// One job.
 pub(super) enum Job {
-    Input { input: Input, reply: Reply<Result<Answer, Refusal>> },
-    Heartbeat { supervisor: String, tasks: Vec<u64>, reply: Reply<Vec<u64>> },
-    Assign { push: Box<Push>, reply: Reply<Assignment> },
-    Upkeep { what: Upkeep, limit: u32, reply: Reply<u32> },
+    Input {
+        input: Input,
+        reply: Reply<Result<Answer, Refusal>>,
+    },
+    Heartbeat {
+        supervisor: String,
+        incarnation: Option<Incarnation>,
+        tasks: Vec<u64>,
+        reply: Reply<Vec<u64>>,
+    },
+    Assign {
+        push: Box<Push>,
+        reply: Reply<Assignment>,
+    },
+    Upkeep {
+        what: Upkeep,
+        limit: u32,
+        reply: Reply<u32>,
+    },
     Claim(Parked),
 }
 

@@ -17,6 +17,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use stateous_engine::change::{Answer, Grant};
+use stateous_engine::model::Incarnation;
 use stateous_engine::{Input, Refusal, Rules};
 use tokio::sync::oneshot;
 
@@ -37,6 +38,9 @@ pub struct Claim {
     pub filter: QueuedFilter,
     /// The same id again gets the same grants again, while they are still held.
     pub request: Option<String>,
+    /// Which start of the supervisor asks, if it says so: what earlier starts of it held is free at once. Says nothing
+    /// without a request id.
+    pub incarnation: Option<Incarnation>,
     /// At most so many tasks.
     pub max: u32,
     /// How long to wait for a first task when there is none.
@@ -104,8 +108,13 @@ impl Committer {
     ///
     /// # Errors
     /// A [`Failure`] when the database broke.
-    pub async fn heartbeat(&self, supervisor: String, tasks: Vec<u64>) -> Result<Vec<u64>, Failure> {
-        self.ask(|reply| Job::Heartbeat { supervisor, tasks, reply }).await
+    pub async fn heartbeat(
+        &self,
+        supervisor: String,
+        incarnation: Option<Incarnation>,
+        tasks: Vec<u64>,
+    ) -> Result<Vec<u64>, Failure> {
+        self.ask(|reply| Job::Heartbeat { supervisor, incarnation, tasks, reply }).await
     }
 
     /// Does at most `limit` pieces of upkeep. Answers how many it found: as many as `limit` means that more may wait.
