@@ -10,6 +10,7 @@
 //!
 //! Reading order: [`Code`], [`Token`], [`Grant`], [`Report`], [`RoutineInForce`], then [`Client`].
 
+mod batch;
 mod claim;
 mod code;
 mod event;
@@ -20,6 +21,7 @@ mod token;
 
 pub mod client;
 
+pub use batch::{BATCH_BYTES_MAX, BatchAnswer, BatchKind, BatchMessage, BatchRequest, BatchResult};
 pub use claim::{ClaimAnswer, ClaimRequest, Grant, Incarnation, PinnedRoutine, PlainGrant, WAIT_MS_MAX};
 pub use client::{Client, ClientError};
 pub use code::Code;
@@ -28,7 +30,7 @@ pub use http_rule::{HTTP_RULE_BYTES_MAX, HTTP_RULES_MAX, HttpRule, HttpRuleError
 pub use routine::{COMPONENT_BYTES_MAX, RoutineInForce, RoutineLimits, RoutinePush};
 pub use task::{
     Disposition, HeartbeatAnswer, HeartbeatRequest, MemoryRequest, NoteRequest, Report, ReportKind,
-    ReturnRequest, Schedule, StartedRequest,
+    ReturnRequest, Schedule, StartedRequest, Supervisor, Task,
 };
 pub use token::{Entry, Health, RefusalBody, StartRequest, Token};
 
