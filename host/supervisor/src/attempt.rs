@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use stateous_api::{ClientError, Disposition, Grant, Raw, ReturnRequest, RoutineLimits, StartedRequest};
-use stateous_runtime::{Ended, Event, Limits, LocalComponent, PrepareError, Task, read_local};
+use stateous_runtime::{Ended, Event, Limits, LocalComponent, Outcome, PrepareError, Task, read_local};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -154,7 +154,10 @@ impl Attempt {
             incarnation: Some(supervisor.incarnation.clone()),
         };
         match supervisor.reach.call(|_| supervisor.client.give_back(task, &body)).await {
-            Ok(()) => info!(task.id = task, token.id = %token, "task {task} of {token}: given back: {why}"),
+            Ok(()) => {
+                supervisor.metrics.returned.inc();
+                info!(task.id = task, token.id = %token, "task {task} of {token}: given back: {why}");
+            }
             Err(Unanswered::No(error)) => {
                 let sentence = sentence(&error);
                 warn!(task.id = task, token.id = %token, "task {task} of {token}: not given back: {sentence}");
@@ -223,6 +226,12 @@ impl Attempt {
             ended = routines.run(ready, task, limits, ports) => Stopped::Ended(ended),
         };
         self.held.lease.only_sending();
+        match &stopped {
+            Stopped::Ended(ended) => supervisor.metrics.ended(outcome(ended), ended.stats.wall),
+            Stopped::Lost(Loss::TakenBack) => supervisor.metrics.lost("taken_back"),
+            Stopped::Lost(Loss::Over) => supervisor.metrics.lost("over"),
+            Stopped::Uncounted(_) => {}
+        }
         let report = match stopped {
             Stopped::Ended(ended) => reporter.ended(ended),
             Stopped::Lost(Loss::TakenBack) => {
@@ -302,6 +311,16 @@ fn limits(of: &RoutineLimits, deadline_left: Option<Duration>) -> Limits {
         memory_bytes: of.memory_bytes.unwrap_or(usual.memory_bytes),
         wall,
         ..usual
+    }
+}
+
+/// The word for an end in the metrics.
+fn outcome(ended: &Ended) -> &'static str {
+    match ended.outcome {
+        Outcome::Event(_) => "event",
+        Outcome::Waiting => "waiting",
+        Outcome::Failed { .. } => "failed",
+        Outcome::Stopped { code, .. } => code.as_str(),
     }
 }
 

@@ -25,6 +25,7 @@ mod claims;
 mod drain;
 mod heartbeats;
 mod lease;
+mod operations;
 mod ports;
 mod reach;
 mod sender;

@@ -33,7 +33,7 @@ impl OutboxPorts {
                 let _ = self.written.send(message);
                 Ok(())
             }
-            Err(full @ OutboxError::Full) => {
+            Err(full @ (OutboxError::Full | OutboxError::Crowded { .. })) => {
                 error!(task.id = self.id.task, token.id = %self.id.token, "task {} of {}: {full}", self.id.task, self.id.token);
                 Err(PortError::Refused(Refusal::new(RefusalCode::OutboxFull, full.to_string())))
             }

@@ -1,5 +1,6 @@
 //! One supervisor from its start to its stop.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use crate::claims::{Claimed, Claims};
 use crate::clock::Clock;
 use crate::heartbeats::Heartbeats;
 use crate::lease::{Held, Lease};
+use crate::operations::{self, Metrics, Progress};
 use crate::outbox::{Identity, OpenError, Outbox, OutboxError};
 use crate::reach::{Reach, Unanswered};
 use crate::routines::Routines;
@@ -88,6 +90,14 @@ pub enum Error {
         /// What is wrong with it.
         error: PrepareError,
     },
+    /// Nobody can ask there how it gets on.
+    #[error("cannot listen on {address} (`listen` in stateous.toml): {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
     /// The operating system gave no thread.
     #[error("cannot start the thread for heartbeats: {0}")]
     Thread(std::io::Error),
@@ -110,7 +120,7 @@ pub async fn supervise<R: Routines>(
     let mut fresh = [0; 16];
     random.fill_bytes(&mut fresh);
     let client = Client::new(&settings.url).map_err(Error::Url)?;
-    let (outbox, identity) = Outbox::open(folder, &hex::encode(fresh))?;
+    let (outbox, identity) = Outbox::open_within(folder, &hex::encode(fresh), settings.outbox_bytes)?;
     let reach = Arc::new(Reach::new(client.url(), options.stopping.clone(), random.random()));
     let supervisor = Arc::new(Supervisor {
         name: settings.name.clone(),
@@ -121,10 +131,21 @@ pub async fn supervise<R: Routines>(
         held: Arc::default(),
         clock: options.clock,
         out: Arc::new(Outgoing::new(settings.http.clone())),
+        slots: settings.slots,
+        metrics: Metrics::new(),
+        progress: Arc::new(Progress::new()),
         settings: settings.settings.clone(),
         secrets: settings.secrets.clone(),
         local: settings.routines.clone(),
     });
+    let _operations = match settings.listen {
+        None => None,
+        Some(address) => {
+            let listener =
+                operations::bind(address).await.map_err(|source| Error::Listen { address, source })?;
+            Some(operations::answer(listener, Arc::clone(&supervisor)))
+        }
+    };
     let held = Arc::clone(&supervisor.held);
     let work = Work { supervisor, routines: options.routines, stopping: options.stopping.clone() };
     let end = tokio::select! {
@@ -200,6 +221,7 @@ impl<R: Routines> Work<R> {
             tokio::select! {
                 () = self.stopping.reached(Stop::Graceful), if !told => {
                     told = true;
+                    self.supervisor.progress.stops();
                     let n = attempts.len();
                     info!(
                         routines = n,

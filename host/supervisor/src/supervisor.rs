@@ -8,6 +8,7 @@ use stateous_api::{Client, ClientError, Incarnation};
 
 use crate::clock::Clock;
 use crate::lease::Held;
+use crate::operations::{Metrics, Progress};
 use crate::outbox::{Kind, NewMessage, Outbox};
 use crate::reach::Reach;
 use crate::web::{Outgoing, Secrets};
@@ -23,6 +24,9 @@ pub(crate) struct Supervisor {
     pub(crate) held: Arc<Held>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) out: Arc<Outgoing>,
+    pub(crate) slots: usize,
+    pub(crate) metrics: Metrics,
+    pub(crate) progress: Arc<Progress>,
     /// What routines may read.
     pub(crate) settings: BTreeMap<String, String>,
     /// What routines may use in headers.

@@ -6,12 +6,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use stateous_engine::change::{Answer, Change, Decision};
-use stateous_engine::model::{Incarnation, TaskStatus};
+use stateous_engine::model::{Incarnation, Kind, TaskStatus};
 use stateous_engine::{Input, Refusal, Rules, Timestamp, decide_loading, limits};
 use tracing::{error, warn};
 
 use super::job::Job;
 use super::parked::{Parked, Waiting};
+use super::tally::Tally;
 use super::watch::Watchers;
 use super::{Claim, Granted, Push, Upkeep};
 use crate::clock::Clock;
@@ -31,6 +32,7 @@ pub(super) struct Machine {
     clock: Arc<dyn Clock>,
     waiting: Waiting,
     watchers: Arc<Watchers>,
+    tally: Arc<Tally>,
 }
 
 /// What became of a job inside a transaction that is not durable yet.
@@ -49,6 +51,8 @@ struct Queued {
     any: bool,
     /// Tokens whose ledgers it wrote to.
     told: Vec<String>,
+    /// The kinds of what it wrote to ledgers.
+    entries: Vec<Kind>,
 }
 
 impl Machine {
@@ -57,8 +61,9 @@ impl Machine {
         rules: Arc<Rules>,
         clock: Arc<dyn Clock>,
         watchers: Arc<Watchers>,
+        tally: Arc<Tally>,
     ) -> Self {
-        Self { writer, rules, clock, waiting: Waiting::default(), watchers }
+        Self { writer, rules, clock, waiting: Waiting::default(), watchers, tally }
     }
 
     /// Runs until every sender is gone.
@@ -116,6 +121,7 @@ impl Machine {
                 Ok(())
             }
             Err(failure) => {
+                self.tally.failed();
                 self.writer.rollback();
                 woken.into_iter().for_each(|parked| self.waiting.park(parked));
                 Err((failure, jobs))
@@ -146,6 +152,7 @@ impl Machine {
             results.push(self.guarded(job, now, &mut queued)?);
         }
         self.writer.commit(now)?;
+        self.tally.committed(results.len() + woken.len(), &queued.entries);
         self.watchers.wake(&queued.told);
         let mut settled: Vec<Settled> =
             std::mem::take(jobs).into_iter().zip(results).map(|(job, result)| settle(job, result)).collect();
@@ -201,8 +208,11 @@ impl Machine {
                 Change::InsertTask(task) | Change::UpdateTask(task) if task.status == TaskStatus::Queued => {
                     queued.states.push((task.workflow.clone(), task.state.clone()));
                 }
-                Change::Append(entry) if queued.told.last() != Some(&entry.token) => {
-                    queued.told.push(entry.token.clone());
+                Change::Append(entry) => {
+                    queued.entries.push(entry.kind);
+                    if queued.told.last() != Some(&entry.token) {
+                        queued.told.push(entry.token.clone());
+                    }
                 }
                 _ => {}
             }

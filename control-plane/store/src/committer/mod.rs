@@ -11,6 +11,7 @@
 mod batch;
 mod job;
 mod parked;
+mod tally;
 mod watch;
 
 use std::sync::{Arc, mpsc};
@@ -31,6 +32,7 @@ use job::Job;
 use parked::Parked;
 use watch::Watchers;
 
+pub use tally::Tally;
 pub use watch::Watch;
 
 /// A supervisor asks for work.
@@ -75,6 +77,7 @@ pub struct Committer {
     /// What is sent in one piece is taken in one piece: its jobs share a transaction.
     jobs: mpsc::Sender<Vec<Job>>,
     watchers: Arc<Watchers>,
+    tally: Arc<Tally>,
 }
 
 impl Committer {
@@ -87,12 +90,20 @@ impl Committer {
     ) -> (Self, JoinHandle<()>) {
         let (jobs, inbox) = mpsc::channel();
         let watchers = Arc::new(Watchers::default());
-        let mut machine = batch::Machine::new(writer, rules, clock, Arc::clone(&watchers));
+        let tally = Arc::new(Tally::default());
+        let mut machine =
+            batch::Machine::new(writer, rules, clock, Arc::clone(&watchers), Arc::clone(&tally));
         let thread = std::thread::Builder::new()
             .name("committer".into())
             .spawn(move || machine.run(&inbox))
             .expect("a thread can be started while the process starts");
-        (Self { jobs, watchers }, thread)
+        (Self { jobs, watchers, tally }, thread)
+    }
+
+    /// What it did since it started.
+    #[must_use]
+    pub fn tally(&self) -> &Tally {
+        &self.tally
     }
 
     /// Applies one input.

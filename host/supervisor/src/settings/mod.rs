@@ -33,7 +33,8 @@
 //! "orders/draft" = "target/draft.wasm"
 //! ```
 //!
-//! Beside these: `cache = "2GiB"` is how much compiled routines may take on disk, and `listen = "127.0.0.1:9464"` answers
+//! Beside these: `cache = "2GiB"` is how much compiled routines may take on disk, `outbox = "1GiB"` how
+//! much may wait to be sent, and `listen = "127.0.0.1:9464"` answers
 //! `/healthz` and `/metrics` there.
 
 mod keys;
@@ -51,6 +52,7 @@ use serde_json::{Map, Value};
 use stateous_api::Client;
 use stateous_runtime::Limits;
 
+use crate::outbox;
 use crate::web::{HttpSettings, Secrets};
 use keys::{Keys, line, whole};
 
@@ -76,6 +78,8 @@ pub struct Settings {
     pub caps: Limits,
     /// The most bytes of compiled routines on disk.
     pub cache_bytes: u64,
+    /// The most bytes that wait to be sent.
+    pub outbox_bytes: u64,
     /// Where `/healthz` and `/metrics` are answered; nowhere unless said.
     pub listen: Option<SocketAddr>,
     /// What routines may send.
@@ -161,8 +165,21 @@ impl Settings {
             return Err(SettingsError::Given(why));
         }
         let Found { states, caps, rest, .. } = found;
-        let Rest { cache_bytes, listen, http, settings, secrets, routines } = rest;
-        Ok(Self { url, name, slots, states, caps, cache_bytes, listen, http, settings, secrets, routines })
+        let Rest { cache_bytes, outbox_bytes, listen, http, settings, secrets, routines } = rest;
+        Ok(Self {
+            url,
+            name,
+            slots,
+            states,
+            caps,
+            cache_bytes,
+            outbox_bytes,
+            listen,
+            http,
+            settings,
+            secrets,
+            routines,
+        })
     }
 }
 
@@ -179,6 +196,7 @@ struct Found {
 /// What only our own file can say.
 struct Rest {
     cache_bytes: u64,
+    outbox_bytes: u64,
     listen: Option<SocketAddr>,
     http: HttpSettings,
     settings: BTreeMap<String, String>,
@@ -190,6 +208,7 @@ impl Default for Rest {
     fn default() -> Self {
         Self {
             cache_bytes: 2 << 30,
+            outbox_bytes: outbox::BYTES_MAX,
             listen: None,
             http: HttpSettings::default(),
             settings: BTreeMap::new(),
@@ -221,6 +240,9 @@ impl Found {
         let cache = keys.take("cache", "a size such as \"2GiB\"", |value| {
             value.as_str().map_or_else(|| value.as_u64(), units::size).filter(|bytes| *bytes > 0)
         });
+        let outbox = keys.take("outbox", "a size such as \"1GiB\", at least 1 MiB", |value| {
+            value.as_str().map_or_else(|| value.as_u64(), units::size).filter(|bytes| *bytes >= 1 << 20)
+        });
         let listen = keys.take("listen", "an address and port, such as \"127.0.0.1:9464\"", |value| {
             value.as_str().and_then(|text| text.parse().ok())
         });
@@ -230,6 +252,7 @@ impl Found {
         read_caps(&mut caps, Keys::new("limits.", limits, problems));
         let rest = Rest {
             cache_bytes: cache.unwrap_or(Rest::default().cache_bytes),
+            outbox_bytes: outbox.unwrap_or(outbox::BYTES_MAX),
             listen,
             http: tables::http(http, problems),
             settings: tables::plain(settings, problems),

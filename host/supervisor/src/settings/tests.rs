@@ -19,6 +19,7 @@ fn a_url_is_enough() {
         states: None,
         caps: Limits::default_caps(),
         cache_bytes: 2 << 30,
+        outbox_bytes: 1 << 30,
         listen: None,
         http: HttpSettings::default(),
         settings: BTreeMap::new(),
@@ -84,7 +85,7 @@ fn every_mistake_is_told_on_one_line() {
          \"http://127.0.0.1:8080\"; slots: 0 is not a whole number from 1 to 1000; name: \"\" is not a text of 1 to 128 \
          characters; states: [\"A\"] is not a list of states, such as [\"orders/draft\"]; colour: there is no such \
          setting (there are url, slots, name, states, cache, \
-         listen, limits, http, settings, secrets, routines); limits.fuel: -1 is not a whole number of instructions; \
+         outbox, listen, limits, http, settings, secrets, routines); limits.fuel: -1 is not a whole number of instructions; \
          limits.memory: \"1TB\" is not a size such as \"256MiB\", at most 4 GiB; limits.wall: 5 is not a duration such \
          as \"90s\", \"10m\" or \"6h\"; limits.heat: there is no such setting (there are fuel, memory, wall)",
     );
