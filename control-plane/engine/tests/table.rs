@@ -84,6 +84,13 @@ const TASK_ROWS: &[Row] = &[
         task: 1,
         attempt: 2,
         supervisor: "a".into(),
+        incarnation: None,
+    }),
+    ("Its supervisor gives it back", 0, || Input::ReturnTask {
+        task: 1,
+        attempt: 2,
+        supervisor: "a".into(),
+        incarnation: None,
     }),
     ("A heartbeat of its supervisor", 0, || renew("a")),
     ("A heartbeat of another supervisor", 0, || renew("b")),
@@ -318,7 +325,10 @@ fn task_in(status: TaskStatus) -> World {
     match status {
         TaskStatus::Queued | TaskStatus::Claimed => {}
         TaskStatus::Started => {
-            give(&mut world, &Input::StartTask { task: 1, attempt: 2, supervisor: "a".into() });
+            give(
+                &mut world,
+                &Input::StartTask { task: 1, attempt: 2, supervisor: "a".into(), incarnation: None },
+            );
         }
         TaskStatus::Waiting => give(&mut world, &report(1, Outcome::Waiting, Some("a"), None)),
         TaskStatus::Done => give(&mut world, &report(1, event("again"), Some("a"), None)),
@@ -377,7 +387,7 @@ fn claim(task: u64) -> Input {
 }
 
 fn renew(supervisor: &str) -> Input {
-    Input::RenewLease { task: 1, supervisor: supervisor.into() }
+    Input::RenewLease { task: 1, supervisor: supervisor.into(), incarnation: None }
 }
 
 fn event(name: &str) -> Outcome {

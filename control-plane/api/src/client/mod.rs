@@ -257,6 +257,7 @@ impl Client {
             ("fuel", number(push.limits.fuel)),
             ("memory_bytes", number(push.limits.memory_bytes)),
             ("wall_ms", number(push.limits.wall_ms)),
+            ("http", (!push.limits.http.is_empty()).then(|| push.limits.http.join("\n"))),
         ] {
             if let Some(value) = value {
                 query(request.url_mut(), name, &value);

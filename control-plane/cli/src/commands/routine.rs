@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use clap::{CommandFactory as _, Parser, Subcommand};
 use serde::Serialize;
-use stateous_api::{Client, RoutineInForce, RoutineLimits, RoutinePush};
+use stateous_api::{Client, HttpRule, RoutineInForce, RoutineLimits, RoutinePush};
 
 use super::remote::Remote;
 use crate::Failed;
@@ -55,6 +55,10 @@ struct Push {
     /// The most wall time of one attempt: 30s, 10m, 6h.
     #[arg(long, value_name = "DURATION")]
     wall: Option<String>,
+    /// A request that it may send, where its supervisor grants it too: 'GET https://api.example.com/v1/'. May be said
+    /// several times.
+    #[arg(long, value_name = "RULE")]
+    http: Vec<HttpRule>,
 }
 
 /// Runs the command.
@@ -123,7 +127,12 @@ impl Push {
             .memory
             .map(|mib| mib.checked_mul(1 << 20).ok_or_else(|| anyhow!("--memory is too large: {mib} MiB")))
             .transpose()?;
-        let limits = RoutineLimits { fuel: self.fuel, memory_bytes, wall_ms };
+        let limits = RoutineLimits {
+            fuel: self.fuel,
+            memory_bytes,
+            wall_ms,
+            http: self.http.iter().map(ToString::to_string).collect(),
+        };
         let name = self.name.clone().or(name);
         Ok(RoutinePush { workflow, state, name, limits })
     }

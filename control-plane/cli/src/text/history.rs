@@ -37,6 +37,14 @@ fn what(kind: &str, data: &Map<String, Value>, zone: &TimeZone) -> String {
         "task_started" => format!("task {} began (attempt {})", get("task"), get("attempt")),
         "task_done" => format!("task {} done", get("task")),
         "task_failed" => format!("task {} failed: {}", get("task"), get("error")),
+        "task_returned" => {
+            format!(
+                "task {} was given back by {} (attempt {})",
+                get("task"),
+                get("supervisor"),
+                get("attempt")
+            )
+        }
         "task_retrying" => format!("task {} is tried again (attempt {})", get("task"), get("attempt")),
         "task_cancelled" => format!("task {} cancelled", get("task")),
         "task_waiting" => format!("task {} waits: the work goes on outside", get("task")),

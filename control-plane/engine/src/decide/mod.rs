@@ -4,6 +4,7 @@
 //! work on a [`draft::Draft`], a copy of the loaded rows that remembers what was changed, and all movement of a token goes
 //! through [`moves`]; what moves its parent and children with it is in [`family`]. Nothing here does IO: what is not in [`Loaded`] does not exist.
 
+mod back;
 mod clock;
 mod deferred;
 mod draft;
@@ -61,10 +62,19 @@ pub fn decide(rules: &Rules, loaded: &Loaded, input: &Input, now: Timestamp) -> 
         Input::RepeatClaim { supervisor, request, .. } => {
             tasks::repeat_claim(rules, loaded, now, supervisor, request)
         }
-        Input::StartTask { task, attempt, supervisor } => {
-            tasks::start(rules, loaded, now, *task, *attempt, supervisor)
+        Input::StartTask { task, attempt, supervisor, incarnation } => {
+            let by = held::By { supervisor, incarnation: incarnation.as_ref() };
+            tasks::start(rules, loaded, now, *task, *attempt, by)
         }
-        Input::RenewLease { task, supervisor } => tasks::renew_lease(rules, loaded, now, *task, supervisor),
+        Input::ReturnTask { task, attempt, supervisor, incarnation } => {
+            let by = held::By { supervisor, incarnation: incarnation.as_ref() };
+            back::give_back(rules, loaded, now, *task, *attempt, by)
+        }
+        Input::AbandonTask { incarnation, .. } => back::abandon(rules, loaded, now, incarnation),
+        Input::RenewLease { task, supervisor, incarnation } => {
+            let by = held::By { supervisor, incarnation: incarnation.as_ref() };
+            tasks::renew_lease(rules, loaded, now, *task, by)
+        }
         Input::ReportTask { task, supervisor, attempt, outcome, context, schedules } => {
             let report = report::Report { outcome, context, schedules };
             report::report(rules, loaded, now, *task, supervisor.as_deref(), *attempt, &report)

@@ -65,11 +65,14 @@ pub enum Kind {
     TaskStarted,
     /// Ours: nothing. The token failed, and enters its last state again.
     Retried,
+    /// Ours: `task`, `attempt`, `supervisor`. A supervisor gave the task back, or was started again while it held it: no
+    /// failure is counted.
+    TaskReturned,
 }
 
 impl Kind {
     /// Every kind, the original's first.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::Started,
         Self::EventAccepted,
         Self::EventRejected,
@@ -98,6 +101,7 @@ impl Kind {
         Self::Failed,
         Self::TaskStarted,
         Self::Retried,
+        Self::TaskReturned,
     ];
 
     /// The spelling on the wire and in the database.
@@ -132,6 +136,7 @@ impl Kind {
             Self::Failed => "failed",
             Self::TaskStarted => "task_started",
             Self::Retried => "retried",
+            Self::TaskReturned => "task_returned",
         }
     }
 
@@ -144,7 +149,7 @@ impl Kind {
     /// Whether the original knows it. `GET /tokens/{id}/history` sends only these unless asked with `kinds=all`.
     #[must_use]
     pub const fn is_original(self) -> bool {
-        !matches!(self, Self::TaskStarted | Self::Retried)
+        !matches!(self, Self::TaskStarted | Self::Retried | Self::TaskReturned)
     }
 }
 

@@ -101,6 +101,7 @@ impl Reading {
                 let task = token.task(&fields)?;
                 (task.status, task.attempt) = (TaskStatus::Claimed, attempt);
             }
+            Kind::TaskReturned => token.task(&fields)?.status = TaskStatus::Queued,
             Kind::TaskStarted => token.task(&fields)?.status = TaskStatus::Started,
             Kind::TaskWaiting => token.task(&fields)?.status = TaskStatus::Waiting,
             Kind::TaskDone => token.task(&fields)?.status = TaskStatus::Done,
