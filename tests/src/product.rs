@@ -133,14 +133,29 @@ impl Product {
     /// # Errors
     /// When it does not come up.
     pub async fn supervise(&self, name: &str, url: &str) -> Result<Supervisor> {
+        self.supervise_with(name, url, "", &[]).await
+    }
+
+    /// The same, with more in its `stateous.toml` and variables in its environment.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub async fn supervise_with(
+        &self,
+        name: &str,
+        url: &str,
+        more: &str,
+        variables: &[(&str, &str)],
+    ) -> Result<Supervisor> {
         let folder = self.folder.path().join(name);
         std::fs::create_dir_all(&folder)?;
         std::fs::write(
             folder.join("stateous.toml"),
-            format!("url = \"{url}\"\nname = \"{name}\"\nslots = 4\n"),
+            format!("url = \"{url}\"\nname = \"{name}\"\nslots = 4\n{more}"),
         )?;
-        let mut process =
-            Process::start(name, self.folder.path(), self.command().arg("supervise").arg(&folder))?;
+        let mut command = self.command();
+        command.arg("supervise").arg(&folder).envs(variables.iter().copied());
+        let mut process = Process::start(name, self.folder.path(), &mut command)?;
         process.line(" serves ").await?;
         Ok(Supervisor { process })
     }

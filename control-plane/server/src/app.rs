@@ -11,6 +11,7 @@ use tracing::{debug, error};
 use crate::connections::reaches;
 use crate::control_plane::Stage;
 use crate::door::Hosts;
+use crate::operations::Counted;
 use crate::refused::Refused;
 use crate::supervisors::Supervisors;
 
@@ -24,6 +25,7 @@ pub(crate) struct App {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) hosts: Hosts,
     pub(crate) supervisors: Supervisors,
+    pub(crate) counted: Counted,
     reader: Arc<dyn Reader>,
     reads: Semaphore,
     stage: watch::Receiver<Stage>,
@@ -38,8 +40,9 @@ impl App {
         hosts: Hosts,
         stage: watch::Receiver<Stage>,
     ) -> Self {
-        let (supervisors, reads) = (Supervisors::default(), Semaphore::new(READS));
-        Self { committer, rules, clock, hosts, supervisors, reader, reads, stage }
+        let (supervisors, counted) = (Supervisors::default(), Counted::default());
+        let reads = Semaphore::new(READS);
+        Self { committer, rules, clock, hosts, supervisors, counted, reader, reads, stage }
     }
 
     /// The graph that the original's routes speak of.

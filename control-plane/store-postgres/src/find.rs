@@ -6,6 +6,7 @@
 
 use sqlx::postgres::PgRow;
 use stateous_engine::Timestamp;
+use stateous_engine::model::Incarnation;
 use stateous_store::QueuedFilter;
 
 use crate::connection::Connection;
@@ -72,6 +73,25 @@ pub(crate) fn tasks_of_request(
         return Ok(Vec::new());
     }
     sql::all(conn, SQL, params![supervisor, request], id)
+}
+
+/// Held tasks that other starts of a supervisor's folder got, by id.
+pub(crate) fn tasks_of_other_starts(
+    conn: &mut Connection,
+    supervisor: &str,
+    incarnation: &Incarnation,
+) -> Result<Vec<u64>, Broken> {
+    const SQL: &str = "SELECT id FROM tasks \
+        WHERE status IN ('claimed', 'started') AND claimed_by = $1 AND request > $2 AND request < $3";
+    let folder = &incarnation.folder;
+    if cannot_be_there(supervisor) || cannot_be_there(folder) {
+        return Ok(Vec::new());
+    }
+    let mut between = |from: String, to: String| sql::all(conn, SQL, params![supervisor, from, to], id);
+    let mut ids = between(format!("{folder}:"), format!("{incarnation}:"))?;
+    ids.extend(between(format!("{incarnation};"), format!("{folder};"))?);
+    ids.sort_unstable();
+    Ok(ids)
 }
 
 /// Held tasks whose lease ended before `now`, earliest first.

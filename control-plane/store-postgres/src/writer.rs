@@ -7,6 +7,7 @@ use std::time::Instant;
 use stateous_engine::Timestamp;
 use stateous_engine::change::Change;
 use stateous_engine::loaded::{Loaded, Wanted};
+use stateous_engine::model::Incarnation;
 use stateous_store::{
     Assignment, ControlRow, Failure, FailureKind, NewAssignment, QueuedFilter, Upload, Writer,
 };
@@ -242,6 +243,15 @@ impl Writer for PostgresWriter {
         // Asked by every claim, right after the one before it took tasks: those are looked at where they wait.
         let found = find::tasks_of_request(self.tx()?, supervisor, request);
         Ok(self.pending.with_request(found.during("find the tasks of a claim")?, supervisor, request))
+    }
+
+    fn tasks_of_other_starts(
+        &mut self,
+        supervisor: &str,
+        incarnation: &Incarnation,
+    ) -> Result<Vec<u64>, Failure> {
+        find::tasks_of_other_starts(self.written()?, supervisor, incarnation)
+            .during("find the tasks of earlier starts")
     }
 
     fn assignment(&mut self, workflow: &str, state: &str) -> Result<Option<Assignment>, Failure> {

@@ -67,10 +67,11 @@ async fn cycle(committer: &Committer, name: &str, number: u32) {
     assert!(matches!(committer.submit(start).await.unwrap(), Ok(Answer::Created(_))));
     let filter = QueuedFilter { states: Some(vec![("orders".into(), "draft".into())]), assigned: false };
     let supervisor = name.to_owned();
-    let claim = Claim { supervisor, filter, request: None, max: 1, wait: Duration::from_secs(60) };
+    let claim =
+        Claim { supervisor, filter, request: None, incarnation: None, max: 1, wait: Duration::from_secs(60) };
     let granted = committer.claim(claim).await.unwrap();
     let (task, attempt) = (granted[0].grant.task.id, granted[0].grant.task.attempt);
-    let begin = Input::StartTask { task, attempt, supervisor: name.to_owned() };
+    let begin = Input::StartTask { task, attempt, supervisor: name.to_owned(), incarnation: None };
     assert!(matches!(committer.submit(begin).await.unwrap(), Ok(Answer::Run)));
     let report = Input::ReportTask {
         task,

@@ -11,7 +11,8 @@ use stateous_engine::change::Change;
 use stateous_engine::json::Object;
 use stateous_engine::loaded::Wanted;
 use stateous_engine::model::{
-    Entry, EventRecord, Held, Kind, MemoryCell, Status, Task, TaskStatus, Timer, TimerKind, Token,
+    Entry, EventRecord, Held, Incarnation, Kind, MemoryCell, Status, Task, TaskStatus, Timer, TimerKind,
+    Token,
 };
 use stateous_store::{QueuedFilter, Store, TaskFilter, TokenFilter, TokenPlace};
 use tempfile::TempDir;
@@ -184,6 +185,8 @@ fn no_verb_grows_with_the_database() {
     let any = QueuedFilter { states: None, assigned: false };
     check("a claim of any state", &|conn| find::queued_tasks(conn, &any, 2).map(drop));
     check("a repeated claim", &|conn| find::tasks_of_request(conn, "vm", "r-9").map(drop));
+    let start = Incarnation { folder: "f".into(), start: 2 };
+    check("a new start", &|conn| find::tasks_of_other_starts(conn, "vm", &start).map(drop));
     check("leases", &|conn| find::expired_leases(conn, NOW, 100).map(drop));
     check("timers", &|conn| find::due_timers(conn, NOW, 100).map(drop));
     check("the next instant", &|conn| find::next_due(conn).map(drop));

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use rusqlite::{Connection, params};
 use stateous_engine::Timestamp;
+use stateous_engine::model::Incarnation;
 use stateous_store::QueuedFilter;
 
 use crate::failure::Broken;
@@ -84,6 +85,25 @@ pub(crate) fn tasks_of_request(
     const SQL: &str = "SELECT id FROM tasks INDEXED BY tasks_requested \
         WHERE status IN ('claimed', 'started') AND claimed_by = ?1 AND request = ?2 ORDER BY id";
     sql::all(conn, SQL, [supervisor, request], |row| Ok(row.get(0)?))
+}
+
+/// Held tasks that other starts of a folder claimed under a supervisor's name, by id. A claim's id is
+/// `folder:start:request`, and `;` follows `:`, so both ranges are walked by the index and this start's own tasks are not.
+pub(crate) fn tasks_of_other_starts(
+    conn: &Connection,
+    supervisor: &str,
+    incarnation: &Incarnation,
+) -> Result<Vec<u64>, Broken> {
+    const SQL: &str = "SELECT id FROM tasks INDEXED BY tasks_requested \
+        WHERE status IN ('claimed', 'started') AND claimed_by = ?1 AND request > ?2 AND request < ?3";
+    let folder = &incarnation.folder;
+    let between = |from: String, to: String| {
+        sql::all(conn, SQL, [supervisor, &from, &to], |row| Ok(row.get::<_, u64>(0)?))
+    };
+    let mut ids = between(format!("{folder}:"), format!("{incarnation}:"))?;
+    ids.extend(between(format!("{incarnation};"), format!("{folder};"))?);
+    ids.sort_unstable();
+    Ok(ids)
 }
 
 /// Held tasks whose lease ended before `now`, earliest first.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use stateous_engine::Timestamp;
 use stateous_engine::change::{Change, TokenView};
 use stateous_engine::loaded::{Loaded, Wanted};
-use stateous_engine::model::{Entry, Task};
+use stateous_engine::model::{Entry, Incarnation, Task};
 
 use crate::failure::Failure;
 use crate::rows::{
@@ -53,6 +53,12 @@ pub trait Writer: Send {
     fn queued_tasks(&mut self, filter: &QueuedFilter, limit: u32) -> Result<Vec<u64>, Failure>;
     /// Ids of held tasks that this supervisor got with this request id, by id.
     fn tasks_of_request(&mut self, supervisor: &str, request: &str) -> Result<Vec<u64>, Failure>;
+    /// Ids of held tasks that other starts of this incarnation's folder claimed under this supervisor's name, by id.
+    fn tasks_of_other_starts(
+        &mut self,
+        supervisor: &str,
+        incarnation: &Incarnation,
+    ) -> Result<Vec<u64>, Failure>;
     /// The component in force for a state.
     fn assignment(&mut self, workflow: &str, state: &str) -> Result<Option<Assignment>, Failure>;
     /// Keeps a component (once per digest) and puts it in force for a state, as the next version. Assigning the digest
@@ -96,7 +102,7 @@ pub struct NewAssignment<'a> {
     /// A name for people.
     pub name: &'a str,
     /// Limits of its attempts.
-    pub limits: RoutineLimits,
+    pub limits: &'a RoutineLimits,
 }
 
 /// Reads beside the writer. Each call sees one snapshot of what was committed.

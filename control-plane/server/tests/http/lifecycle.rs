@@ -87,3 +87,29 @@ async fn a_second_stop_drops_what_is_left() {
     tokio::time::timeout(Duration::from_secs(4), plane.plane.wait()).await.unwrap().unwrap();
     assert!(is_free(plane.folder.path()).await);
 }
+
+#[tokio::test]
+async fn operators_are_told_how_it_gets_on() {
+    let plane = Plane::new().await;
+    plane.token("T").await;
+    assert_eq!(
+        plane.send("GET", "/healthz", "").await.brief(),
+        r#"200 {"healthy":true,"why":"the database takes transactions"}"#
+    );
+    plane.send("GET", "/tokens/none", "").await;
+    plane.send("GET", "/nowhere", "").await;
+    plane.send("POST", "/tasks/claim", r#"{"supervisor":"vm","states":["coding"],"max":1}"#).await;
+    let metrics = plane.send("GET", "/metrics", "").await.text();
+    for line in [
+        r#"stateous_http_requests_total{method="POST",route="/tokens",status="201"} 1"#,
+        r#"stateous_http_requests_total{method="GET",route="/tokens/{token}",status="404"} 1"#,
+        r#"stateous_http_requests_total{method="GET",route="other",status="404"} 1"#,
+        r#"stateous_ledger_entries_total{kind="task_claimed"} 1"#,
+        r#"stateous_ledger_entries_total{kind="completed"} 0"#,
+        "stateous_commit_failures_total 0",
+        "stateous_supervisors 1",
+        "# EOF",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "no {line:?} in {metrics}");
+    }
+}

@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use stateous_engine::change::{Answer, Change, Decision};
 use stateous_engine::loaded::Wanted;
-use stateous_engine::model::TaskStatus;
+use stateous_engine::model::{Incarnation, Kind, TaskStatus};
 use stateous_engine::{Input, Refusal, Rules, Timestamp, decide_loading, limits};
 use tracing::warn;
 
 use super::job::Job;
 use super::offers::Offers;
 use super::parked::{Parked, Waiting};
+use super::tally::Tally;
 use super::watch::Watchers;
 use super::{Claim, Granted, Push, Upkeep};
 use crate::clock::Clock;
@@ -35,6 +36,7 @@ pub(super) struct Machine {
     waiting: Waiting,
     watchers: Arc<Watchers>,
     outage: Outage,
+    tally: Arc<Tally>,
 }
 
 /// What became of a job inside a transaction that is not durable yet.
@@ -55,6 +57,8 @@ struct Queued {
     offers: Offers,
     /// Tokens whose ledgers it wrote to.
     told: Vec<String>,
+    /// The kinds of what it wrote to ledgers.
+    entries: Vec<Kind>,
 }
 
 impl Machine {
@@ -63,8 +67,10 @@ impl Machine {
         rules: Arc<Rules>,
         clock: Arc<dyn Clock>,
         watchers: Arc<Watchers>,
+        tally: Arc<Tally>,
     ) -> Self {
-        Self { writer, rules, clock, waiting: Waiting::default(), watchers, outage: Outage::default() }
+        let (waiting, outage) = (Waiting::default(), Outage::default());
+        Self { writer, rules, clock, waiting, watchers, outage, tally }
     }
 
     /// Runs until every sender is gone.
@@ -134,6 +140,7 @@ impl Machine {
                 Ok(())
             }
             Err(failure) => {
+                self.tally.failed();
                 self.writer.rollback();
                 woken.into_iter().for_each(|parked| self.waiting.park(parked));
                 Err((failure, jobs))
@@ -167,6 +174,7 @@ impl Machine {
             results.push(self.guarded(job, now, &mut queued)?);
         }
         self.writer.commit(now)?;
+        self.tally.committed(results.len() + woken.len(), &queued.entries);
         self.watchers.wake(&queued.told);
         let mut settled: Vec<Settled> =
             std::mem::take(jobs).into_iter().zip(results).map(|(job, result)| settle(job, result)).collect();
@@ -194,8 +202,8 @@ impl Machine {
     fn one(&mut self, job: &Job, now: Timestamp, queued: &mut Queued) -> Result<JobResult, Failure> {
         Ok(match job {
             Job::Input { input, .. } => JobResult::Input(Box::new(self.decide(input, now, queued)?)),
-            Job::Heartbeat { supervisor, tasks, .. } => {
-                JobResult::Lost(self.heartbeat(supervisor, tasks, now, queued)?)
+            Job::Heartbeat { supervisor, incarnation, tasks, .. } => {
+                JobResult::Lost(self.heartbeat(supervisor, incarnation.as_ref(), tasks, now, queued)?)
             }
             Job::Assign { push, .. } => {
                 queued.any = true;
@@ -222,8 +230,11 @@ impl Machine {
                 Change::InsertTask(task) | Change::UpdateTask(task) if task.status == TaskStatus::Queued => {
                     queued.states.push((task.workflow.clone(), task.state.clone()));
                 }
-                Change::Append(entry) if queued.told.last() != Some(&entry.token) => {
-                    queued.told.push(entry.token.clone());
+                Change::Append(entry) => {
+                    queued.entries.push(entry.kind);
+                    if queued.told.last() != Some(&entry.token) {
+                        queued.told.push(entry.token.clone());
+                    }
                 }
                 _ => {}
             }
@@ -236,13 +247,15 @@ impl Machine {
     fn heartbeat(
         &mut self,
         supervisor: &str,
+        incarnation: Option<&Incarnation>,
         tasks: &[u64],
         now: Timestamp,
         queued: &mut Queued,
     ) -> Result<Vec<u64>, Failure> {
         let mut lost = Vec::new();
         for &task in tasks {
-            let input = Input::RenewLease { task, supervisor: supervisor.to_owned() };
+            let (supervisor, incarnation) = (supervisor.to_owned(), incarnation.cloned());
+            let input = Input::RenewLease { task, supervisor, incarnation };
             if self.decide(&input, now, queued)?.is_err() {
                 lost.push(task);
             }
@@ -258,7 +271,7 @@ impl Machine {
             workflow: &push.workflow,
             state: &push.state,
             name: &push.name,
-            limits: push.limits,
+            limits: &push.limits,
         };
         self.writer.assign(&upload, &push.bytes, to, now)
     }
@@ -293,7 +306,22 @@ impl Machine {
     /// The tasks of a repeated claim, else new ones, up to the claim's number and the answer's size.
     fn claim(&mut self, claim: &Claim, now: Timestamp, queued: &mut Queued) -> Result<Vec<Granted>, Failure> {
         let mut granted = Vec::new();
-        if let Some(request) = &claim.request {
+        // Both together, or an id of the supervisor's own: without a request nothing says later who holds the task.
+        let request = match (&claim.incarnation, &claim.request) {
+            (Some(incarnation), Some(request)) => {
+                let held = self.writer.tasks_of_other_starts(&claim.supervisor, incarnation)?;
+                for task in held {
+                    let incarnation = incarnation.clone();
+                    // Stale where the other start is a later one.
+                    let _ = self.decide(&Input::AbandonTask { task, incarnation }, now, queued)?;
+                    // Now it may be taken, by this claim too.
+                    queued.offers.forget();
+                }
+                Some(incarnation.claim_id(request))
+            }
+            (_, request) => request.clone(),
+        };
+        if let Some(request) = &request {
             for task in self.writer.tasks_of_request(&claim.supervisor, request)? {
                 let (supervisor, request) = (claim.supervisor.clone(), request.clone());
                 self.grant(&Input::RepeatClaim { task, supervisor, request }, now, queued, &mut granted)?;
@@ -305,7 +333,7 @@ impl Machine {
         let mut bytes = 0;
         let (tasks, found) = queued.offers.take(claim, self.writer.as_mut())?;
         let input = |task: u64| {
-            let (supervisor, request) = (claim.supervisor.clone(), claim.request.clone());
+            let (supervisor, request) = (claim.supervisor.clone(), request.clone());
             Input::ClaimTask { task, supervisor, request }
         };
         self.writer.ahead(found.iter().map(|&task| Wanted::for_input(&input(task))).collect());

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use stateous_engine::change::Answer;
+use stateous_engine::model::Incarnation;
 use stateous_engine::{Input, Refusal};
 use tokio::sync::oneshot;
 
@@ -16,10 +17,25 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, Failure>>;
 
 /// One job.
 pub(super) enum Job {
-    Input { input: Input, reply: Reply<Result<Answer, Refusal>> },
-    Heartbeat { supervisor: String, tasks: Vec<u64>, reply: Reply<Vec<u64>> },
-    Assign { push: Box<Push>, reply: Reply<Assignment> },
-    Upkeep { what: Upkeep, limit: u32, reply: Reply<u32> },
+    Input {
+        input: Input,
+        reply: Reply<Result<Answer, Refusal>>,
+    },
+    Heartbeat {
+        supervisor: String,
+        incarnation: Option<Incarnation>,
+        tasks: Vec<u64>,
+        reply: Reply<Vec<u64>>,
+    },
+    Assign {
+        push: Box<Push>,
+        reply: Reply<Assignment>,
+    },
+    Upkeep {
+        what: Upkeep,
+        limit: u32,
+        reply: Reply<u32>,
+    },
     Claim(Parked),
 }
 
@@ -39,8 +55,11 @@ impl Job {
     pub(super) fn inputs(&self) -> Vec<Cow<'_, Input>> {
         match self {
             Self::Input { input, .. } => vec![Cow::Borrowed(input)],
-            Self::Heartbeat { supervisor, tasks, .. } => {
-                let renew = |&task| Input::RenewLease { task, supervisor: supervisor.clone() };
+            Self::Heartbeat { supervisor, incarnation, tasks, .. } => {
+                let renew = |&task| {
+                    let (supervisor, incarnation) = (supervisor.clone(), incarnation.clone());
+                    Input::RenewLease { task, supervisor, incarnation }
+                };
                 tasks.iter().map(renew).map(Cow::Owned).collect()
             }
             Self::Assign { .. } | Self::Upkeep { .. } | Self::Claim(_) => Vec::new(),

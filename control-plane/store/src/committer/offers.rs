@@ -1,6 +1,6 @@
 //! What the claims of one transaction may take: looked up once for all that ask alike.
 //!
-//! While claims are answered nothing is queued, so what was found queued stays so until it is given.
+//! What was found queued stays so until it is given; where a claim frees a task, all is looked up again.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -37,6 +37,14 @@ impl Offers {
             offer.asked = offer.asked.saturating_add(claim.max).min(ASKED_MAX);
         }
         offers
+    }
+
+    /// Something was queued: what was found is looked up again.
+    pub(super) fn forget(&mut self) {
+        for offer in &mut self.offers {
+            offer.tasks.clear();
+            offer.all = false;
+        }
     }
 
     /// The tasks that a claim may take now, lowest id first, and those that were found with them just now.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use stateous_engine::change::{Answer, Change};
 use stateous_engine::json::Object;
 use stateous_engine::loaded::{Loaded, Wanted};
-use stateous_engine::model::{Kind, TaskStatus, Token};
+use stateous_engine::model::{Incarnation, Kind, TaskStatus, Token};
 use stateous_engine::{Catalog, Code, Graph, Input, Refusal, Rules, Timestamp};
 use tokio::task::{JoinHandle as Running, yield_now};
 
@@ -97,6 +97,13 @@ impl Writer for Watched {
     }
     fn held_tasks(&mut self) -> Result<u64, Failure> {
         self.writer.held_tasks()
+    }
+    fn tasks_of_other_starts(
+        &mut self,
+        supervisor: &str,
+        incarnation: &Incarnation,
+    ) -> Result<Vec<u64>, Failure> {
+        self.writer.tasks_of_other_starts(supervisor, incarnation)
     }
     fn live_tokens_outside(&mut self, served: &[(&str, &str)]) -> Result<u64, Failure> {
         self.writer.live_tokens_outside(served)
@@ -253,7 +260,14 @@ fn fire(token: &str, event: &str) -> Input {
 
 fn claim(request: Option<&str>, max: u32, wait: Duration) -> Claim {
     let filter = QueuedFilter { states: None, assigned: false };
-    Claim { supervisor: "vm".to_owned(), filter, request: request.map(str::to_owned), max, wait }
+    Claim {
+        supervisor: "vm".to_owned(),
+        filter,
+        request: request.map(str::to_owned),
+        incarnation: None,
+        max,
+        wait,
+    }
 }
 
 fn tasks(grants: &[Granted]) -> Vec<(u64, u64)> {
@@ -505,7 +519,7 @@ pub fn a_heartbeat_in_the_queue_keeps_its_lease(harness: &dyn Harness) {
         bench.clock.advance(LEASE_MS + 1);
         let (upkeep, heartbeat) = (bench.committer(), bench.committer());
         let ended = sent(async move { upkeep.upkeep(Upkeep::ExpireLeases, 9).await }).await;
-        let kept = sent(async move { heartbeat.heartbeat("vm".to_owned(), vec![9, 1, 9]).await }).await;
+        let kept = sent(async move { heartbeat.heartbeat("vm".to_owned(), None, vec![9, 1, 9]).await }).await;
         gate.open();
         blocked.await.unwrap().unwrap().unwrap();
         assert_eq!(kept.await.unwrap().unwrap(), [9], "told once, sorted");
