@@ -137,6 +137,7 @@ async fn words_for_people() -> anyhow::Result<()> {
         max: Some(1),
         wait_ms: None,
         routines: false,
+        incarnation: None,
     };
     let task = control_plane.client().claim(&claim).await?.grants.pop().map(|grant| grant.task);
     assert_eq!(task, Some(1));
