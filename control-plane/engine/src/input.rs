@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::json::{Json, Object};
+use crate::model::FanOutKey;
 
 /// One thing that happened or is asked, about one token family.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,6 +117,8 @@ pub enum Input {
         /// The task.
         task: u64,
     },
+    /// A loop found that there is something to do for a fan-out.
+    Unfold(FanOutKey),
     /// The clock found that a timer is due.
     FireTimer {
         /// The timer.

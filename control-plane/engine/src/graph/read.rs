@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::fan_out::{Each, ITEM, Key, Listing, Source};
 use super::schema::Schema;
 use super::workflow::{Join, Parallel, Parts, State, Transition, Workflow};
-use super::{END, FORMAT, GraphError, START, STARTED, is_own_event};
+use super::{EMPTY, END, FORMAT, GraphError, JOINED, START, STARTED, is_own_event};
 use crate::guard::Guard;
 use crate::json::{self, Json, Object};
 use crate::names::check_name;
@@ -56,6 +57,8 @@ pub(super) fn workflows(document: &Object, structure: &str) -> Result<Vec<Workfl
         }
         found.push(reader.workflow(child, body, &place)?);
     }
+    let fans_out = found.iter().any(|workflow| workflow.states().any(fans_out));
+    found.iter_mut().for_each(|workflow| workflow.near_fan_out = fans_out);
     Ok(found)
 }
 
@@ -125,6 +128,9 @@ impl Reader<'_> {
             check_name("event", event).or_else(|problem| place.fail(problem))?;
             if is_own_event(event) {
                 return place.fail("it is fired by Stateous itself and cannot be declared");
+            }
+            if event == EMPTY && states.iter().any(fans_out) {
+                return place.fail("a state here fans out, and Stateous itself fires this event there");
             }
             let payload = place.text_at(place.object(options)?, "payload")?;
             let schema = payload.map(|s| self.schema(s, &place.within("'payload'"))).transpose()?;
@@ -199,7 +205,11 @@ impl Reader<'_> {
 
     fn parallel(&self, options: &Object, place: &Place) -> Result<Option<Parallel>, GraphError> {
         let inputs = place.texts_at(options, "inputs")?;
+        let each = each(options, place)?;
         if options.get("parallel").is_none_or(Json::is_null) {
+            if each.is_some() {
+                return place.fail("it fans out, but names no workflow in 'parallel'");
+            }
             return Ok(None);
         }
         let workflows = place.texts_at(options, "parallel")?;
@@ -216,9 +226,58 @@ impl Reader<'_> {
         let join = match options.get("join").map(|j| j.as_str()) {
             None | Some(Some("all")) => Join::All,
             Some(Some("any")) => Join::Any,
+            Some(_) if each.is_some() => quorum(&options["join"], &place)?,
             Some(_) => return place.within("'join'").expected("'all' or 'any'", &options["join"]),
         };
-        Ok(Some(Parallel { workflows, join, inputs }))
+        if each.is_some() && workflows.len() > 1 {
+            return place.fail("a state that fans out runs one workflow");
+        }
+        if each.is_some() && inputs.iter().any(|input| input == ITEM) {
+            return place.fail("'inputs' names 'item', which is each child's own");
+        }
+        Ok(Some(Parallel { workflows, join, inputs, each }))
+    }
+}
+
+fn fans_out(state: &State) -> bool {
+    state.parallel.as_ref().is_some_and(|parallel| parallel.each.is_some())
+}
+
+/// What the options of a state say of fanning out.
+fn each(options: &Object, place: &Place) -> Result<Option<Each>, GraphError> {
+    let at = |listing: Listing| place.text_at(options, listing.word());
+    let (kind, text) = match (at(Listing::Items)?, at(Listing::Lines)?) {
+        (Some(_), Some(_)) => return place.fail("it fans out over 'each' or over 'lines', not both"),
+        (Some(text), None) => (Listing::Items, text),
+        (None, Some(text)) => (Listing::Lines, text),
+        (None, None) => {
+            if let Some(key) = ["max_live", "key"].into_iter().find(|key| options.contains_key(*key)) {
+                return place.fail(format!("'{key}' belongs to a state with 'each' or 'lines'"));
+            }
+            return Ok(None);
+        }
+    };
+    let source = Source::parse(text).or_else(|p| place.within(&format!("'{}'", kind.word())).fail(p))?;
+    let max_live = match options.get("max_live") {
+        None | Some(Json::Null) => None,
+        Some(json) => match whole_number(json).filter(|n| *n > 0) {
+            None => return place.within("'max_live'").expected("a whole number of 1 or more", json),
+            some => some,
+        },
+    };
+    let key = match place.text_at(options, "key")? {
+        None => None,
+        Some(text) => Some(Key::parse(text).or_else(|problem| place.within("'key'").fail(problem))?),
+    };
+    Ok(Some(Each { kind, source, max_live, key }))
+}
+
+/// `{"quorum": 3}`.
+fn quorum(json: &Json, place: &Place) -> Result<Join, GraphError> {
+    let quorum = json.as_object().filter(|object| object.len() == 1).and_then(|object| object.get("quorum"));
+    match quorum.and_then(whole_number).filter(|n| *n > 0) {
+        Some(quorum) => Ok(Join::Quorum(quorum)),
+        None => place.within("'join'").expected("'all', 'any' or {\"quorum\": <1 or more>}", json),
     }
 }
 
@@ -264,7 +323,9 @@ fn transition(
         (Some(STARTED), false) => return place.fail(format!("'{STARTED}' leads out of START only")),
         (Some(event), false) => event,
     };
-    if !is_own_event(event) && !events.iter().any(|(name, _)| name == event) {
+    let fanned = states.iter().any(|state| state.name == source && fans_out(state));
+    let own = is_own_event(event) || (event == EMPTY && fanned);
+    if !own && !events.iter().any(|(name, _)| name == event) {
         return place.fail(format!("'{event}' is not an event of 'events'"));
     }
     let when = match place.text_at(object, "when")? {
@@ -275,6 +336,15 @@ fn transition(
             error,
         })?),
     };
+    if event == JOINED
+        && fanned
+        && when.as_ref().is_some_and(|guard: &Guard| guard.reads.one_branch.is_some())
+    {
+        return place.fail(
+            "a guard on 'joined' of a state that fans out reads children by the number: their status, final and workflow, \
+             not the payload or token of one",
+        );
+    }
     let otherwise = match object.get("otherwise") {
         None => false,
         Some(Json::Bool(marked)) => *marked,

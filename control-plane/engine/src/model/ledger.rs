@@ -53,7 +53,7 @@ pub enum Kind {
     Paused,
     /// Nothing.
     Resumed,
-    /// Nothing.
+    /// `with_errors`? (true): a child of a fan-out had failed.
     Completed,
     /// `reason`?
     Cancelled,
@@ -61,11 +61,19 @@ pub enum Kind {
     Failed,
     /// Ours: `task`, `attempt`. The supervisor said that the routine begins.
     TaskStarted,
+    /// Ours: `workflow`, `total`, `digest` (of the items). A state that fans out was entered.
+    FannedOut,
+    /// Ours: `workflow`, `from`, `to` (indexes; `to` is the first that is not meant). Children were started.
+    BranchesStarted,
+    /// Ours: `index`, `token`, `reason`. A child has no row, since its id belongs to another token.
+    BranchRefused,
+    /// Ours: `reason`. There was nothing to fan out over.
+    NoWork,
 }
 
 impl Kind {
     /// Every kind, the original's first.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 31] = [
         Self::Started,
         Self::EventAccepted,
         Self::EventRejected,
@@ -93,6 +101,10 @@ impl Kind {
         Self::Cancelled,
         Self::Failed,
         Self::TaskStarted,
+        Self::FannedOut,
+        Self::BranchesStarted,
+        Self::BranchRefused,
+        Self::NoWork,
     ];
 
     /// The spelling on the wire and in the database.
@@ -126,6 +138,10 @@ impl Kind {
             Self::Cancelled => "cancelled",
             Self::Failed => "failed",
             Self::TaskStarted => "task_started",
+            Self::FannedOut => "fanned_out",
+            Self::BranchesStarted => "branches_started",
+            Self::BranchRefused => "branch_refused",
+            Self::NoWork => "no_work",
         }
     }
 
@@ -138,7 +154,10 @@ impl Kind {
     /// Whether the original knows it. `GET /tokens/{id}/history` sends only these unless asked with `kinds=all`.
     #[must_use]
     pub const fn is_original(self) -> bool {
-        !matches!(self, Self::TaskStarted)
+        !matches!(
+            self,
+            Self::TaskStarted | Self::FannedOut | Self::BranchesStarted | Self::BranchRefused | Self::NoWork
+        )
     }
 }
 

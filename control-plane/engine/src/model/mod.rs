@@ -1,5 +1,6 @@
 //! The rows: what the control plane keeps. One noun, one type, one table.
 
+mod fan_out;
 mod held;
 mod ledger;
 mod memory;
@@ -7,6 +8,7 @@ mod task;
 mod timer;
 mod token;
 
+pub use fan_out::{FanOut, FanOutKey, Sweep};
 pub use held::{Held, Origin};
 pub use ledger::{Entry, Kind};
 pub use memory::MemoryCell;
