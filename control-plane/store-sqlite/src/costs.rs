@@ -75,7 +75,8 @@ fn timer(id: u64, token: &str) -> Timer {
 
 fn entry(token: &str, seq: u64) -> Change {
     let key = Some(format!("k-{seq}"));
-    Change::Append(Entry { token: token.into(), seq, at: NOW, kind: Kind::Paused, data: Object::new(), key })
+    let (token, data) = (token.into(), Object::new());
+    Change::Append(Entry { token, seq, at: NOW, kind: Kind::Paused, data, key, private: None })
 }
 
 fn held(token: &str) -> Held {

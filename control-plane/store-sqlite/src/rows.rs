@@ -107,11 +107,20 @@ pub(crate) fn cell(row: &Row<'_>) -> Result<MemoryCell, Broken> {
 }
 
 /// Columns of a ledger entry.
-pub(crate) const ENTRY: &str = "token, seq, at, kind, key, data";
+pub(crate) const ENTRY: &str = "token, seq, at, kind, key, data, private";
 
 pub(crate) fn entry(row: &Row<'_>) -> Result<Entry, Broken> {
     let (kind, data) = codec::read_entry(&row.get::<_, String>(3)?, &row.get::<_, String>(5)?)?;
-    Ok(Entry { token: row.get(0)?, seq: row.get(1)?, at: time(row, 2)?, kind, data, key: row.get(4)? })
+    let private = row.get::<_, Option<String>>(6)?.map(|text| codec::read_private(&text)).transpose()?;
+    Ok(Entry {
+        token: row.get(0)?,
+        seq: row.get(1)?,
+        at: time(row, 2)?,
+        kind,
+        data,
+        key: row.get(4)?,
+        private,
+    })
 }
 
 /// Columns of an assignment; the table is called `a` where they are read.

@@ -62,7 +62,7 @@ fn measure(writer: &mut dyn Writer, batch: u32, mut act: impl FnMut(&mut dyn Wri
 
 fn append(token: &str, seq: u64, kind: Kind, data: &str) -> Change {
     let data: Object = parse_stored(data).unwrap();
-    Change::Append(Entry { token: token.to_owned(), seq, at: NOW, kind, data, key: None })
+    Change::Append(Entry { token: token.to_owned(), seq, at: NOW, kind, data, key: None, private: None })
 }
 
 /// What the engine decides for a start: five entries, a task, a timeout.

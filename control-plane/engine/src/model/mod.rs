@@ -10,7 +10,7 @@ mod token;
 
 pub use fan_out::{FanOut, FanOutKey, Sweep};
 pub use held::{Held, Origin};
-pub use ledger::{Entry, Kind};
+pub use ledger::{Entry, Kind, Private};
 pub use memory::MemoryCell;
 pub use task::{Task, TaskStatus};
 pub use timer::{Timer, TimerKind};

@@ -16,6 +16,7 @@ pub mod ledger;
 pub mod listing;
 pub mod memory;
 pub mod model;
+pub mod replay;
 pub mod routines;
 pub mod serving;
 pub mod tasks;
@@ -121,6 +122,9 @@ macro_rules! conformance_suite {
             }
             model {
                 random_changes_do_what_a_model_does,
+            }
+            replay {
+                a_ledger_replays_to_the_rows,
             }
             committer {
                 inputs_that_arrive_together_share_a_commit,
