@@ -79,7 +79,7 @@ impl Reader for SqliteReader {
 pub(crate) fn listing(filter: &TokenFilter) -> String {
     let parent = if filter.parent.is_some() { "parent = ?1 AND " } else { "?1 IS NULL AND " };
     let mut page = String::new();
-    for status in Status::ALL.into_iter().filter(|s| filter.status.is_none_or(|wanted| wanted == *s)) {
+    for status in Status::ALL.into_iter().filter(|s| filter.takes(*s)) {
         let union = if page.is_empty() { "" } else { " UNION ALL " };
         let status = status.as_str();
         // Writing to a String cannot fail.

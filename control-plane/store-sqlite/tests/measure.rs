@@ -82,6 +82,8 @@ fn start(writer: &mut dyn Writer, number: u64) {
         entered_at: NOW,
         paused_at: None,
         parent: None,
+        index: None,
+        errors: false,
         seq: 5,
         visits: [("draft".to_owned(), 1)].into(),
         counts: [("__started__".to_owned(), 1)].into(),

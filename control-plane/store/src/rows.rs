@@ -9,12 +9,24 @@ use stateous_engine::model::{Status, Token};
 /// Which tokens a listing names. Newest entry first, then by id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenFilter {
-    /// Only in this status.
+    /// Only in this status; `completed` is also `completed_with_errors`.
     pub status: Option<Status>,
     /// Only children of this token.
     pub parent: Option<String>,
     /// At most so many.
     pub limit: u32,
+}
+
+impl TokenFilter {
+    /// Whether the listing names tokens in this status.
+    #[must_use]
+    pub fn takes(&self, status: Status) -> bool {
+        match self.status {
+            None => true,
+            Some(Status::Completed) => status.is_completed(),
+            Some(wanted) => status == wanted,
+        }
+    }
 }
 
 /// A token of a listing, with its context as JSON text.

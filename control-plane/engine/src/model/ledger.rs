@@ -51,7 +51,7 @@ pub enum Kind {
     MemorySet,
     /// `state`, `memory_key`.
     MemoryDeleted,
-    /// Nothing.
+    /// `since`?: of a child that its parent's pause reached later than it was asked.
     Paused,
     /// Nothing.
     Resumed,

@@ -170,17 +170,6 @@ impl World {
         line.into_iter().find(|t| t.index.is_some()).map_or_else(|| self.top(token), |t| t.id)
     }
 
-    /// Does the next thing for the fan-out that waits longest, as the loop does. Answers whether there was one.
-    pub(crate) fn unfold(&mut self) -> bool {
-        let pending = self.fan_outs.values().filter(|(row, _)| row.pending);
-        let Some(next) = pending.min_by_key(|(row, _)| (row.looked_at, row.key.clone())) else {
-            return false;
-        };
-        let input = Input::Unfold(next.0.key.clone());
-        assert_eq!(self.input(&input), Ok(Answer::Done), "what is pending has something to do");
-        true
-    }
-
     fn apply(&mut self, change: Change) {
         match change {
             Change::InsertToken { token, context } => {
@@ -244,19 +233,31 @@ impl World {
 
     /// What holds after every decision, whatever it was.
     fn check(&self) {
+        let mut ledgers: BTreeMap<&String, Vec<&Entry>> = BTreeMap::new();
+        self.ledger.iter().for_each(|e| ledgers.entry(&e.token).or_default().push(e));
+        let mut open_tasks: BTreeMap<&String, usize> = BTreeMap::new();
+        let open = self.tasks.values().filter(|t| t.status.is_open());
+        open.for_each(|t| *open_tasks.entry(&t.token).or_default() += 1);
+        let mut children: BTreeMap<&String, Vec<&Token>> = BTreeMap::new();
+        for (child, _) in self.tokens.values() {
+            if let Some(parent) = &child.parent {
+                children.entry(parent).or_default().push(child);
+            }
+        }
         for (id, (token, context)) in &self.tokens {
-            let entries: Vec<&Entry> = self.ledger.iter().filter(|e| &e.token == id).collect();
+            let none = Vec::new();
+            let entries = ledgers.get(id).unwrap_or(&none);
             assert_eq!(entries.len() as u64, token.seq, "{id}: the row knows its last entry");
             assert!(entries.iter().zip(1..).all(|(e, n)| e.seq == n), "{id}: the ledger has no gaps");
             assert!(parse_stored(context).is_ok(), "{id}: the context is an object");
-            let open = self.tasks.values().filter(|t| &t.token == id && t.status.is_open()).count();
+            let open = open_tasks.get(id).copied().unwrap_or(0);
             let timers = self.timers.values().filter(|t| &t.token == id).count();
             if token.status.is_ended() {
                 assert_eq!((open, timers), (0, 0), "{id}: an ended token has no task and no timer");
                 assert!(!self.memory.keys().any(|k| &k.0 == id), "{id}: an ended token has no memory");
             } else if token.status == Status::Active {
-                let children = self.tokens.values().filter(|(child, _)| child.parent.as_ref() == Some(id));
-                let live = children.filter(|(child, _)| child.status == Status::Active).count();
+                let children = children.get(id).into_iter().flatten();
+                let live = children.filter(|child| child.status == Status::Active).count();
                 let fan_out = self.fan_outs.values().any(|(row, _)| &row.key.token == id && row.pending);
                 assert!(open + timers + live > 0 || fan_out, "{id}: an active token has a wake source");
             }

@@ -9,6 +9,7 @@ mod requests;
 mod tokens;
 
 mod events;
+mod fan_out;
 
 mod claims;
 mod tasks;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use stateous_engine::change::{Answer, Change, Decision};
 use stateous_engine::model::TaskStatus;
 use stateous_engine::{Input, Refusal, Rules, Timestamp, decide_loading, limits};
+use tokio::sync::Notify;
 use tracing::{error, warn};
 
 use super::job::Job;
@@ -29,6 +30,8 @@ pub(super) struct Machine {
     rules: Arc<Rules>,
     clock: Arc<dyn Clock>,
     waiting: Waiting,
+    /// Woken when a commit left something to do for a fan-out.
+    fan_outs: Arc<Notify>,
 }
 
 /// What became of a job inside a transaction that is not durable yet.
@@ -44,11 +47,18 @@ struct Queued {
     states: Vec<(String, String)>,
     /// Something changed that could open any state to a claim.
     any: bool,
+    /// There is something to do for a fan-out.
+    fan_outs: bool,
 }
 
 impl Machine {
-    pub(super) fn new(writer: Box<dyn Writer>, rules: Arc<Rules>, clock: Arc<dyn Clock>) -> Self {
-        Self { writer, rules, clock, waiting: Waiting::default() }
+    pub(super) fn new(
+        writer: Box<dyn Writer>,
+        rules: Arc<Rules>,
+        clock: Arc<dyn Clock>,
+        fan_outs: Arc<Notify>,
+    ) -> Self {
+        Self { writer, rules, clock, waiting: Waiting::default(), fan_outs }
     }
 
     /// Runs until every sender is gone.
@@ -133,6 +143,9 @@ impl Machine {
             results.push(self.guarded(job, now, &mut queued)?);
         }
         self.writer.commit(now)?;
+        if queued.fan_outs {
+            self.fan_outs.notify_one();
+        }
         let mut settled: Vec<Settled> =
             std::mem::take(jobs).into_iter().zip(results).map(|(job, result)| settle(job, result)).collect();
         settled
@@ -188,9 +201,12 @@ impl Machine {
             {
                 queued.states.push((task.workflow.clone(), task.state.clone()));
             }
+            if let Change::InsertFanOut { row, .. } | Change::UpdateFanOut(row) = change {
+                queued.fan_outs |= row.pending;
+            }
         }
         // A resume may queue nothing, but what was queued can be claimed again.
-        queued.any |= matches!(input, Input::ResumeToken { .. }) && result.is_ok();
+        queued.any |= matches!(input, Input::ResumeToken { .. } | Input::Unfold(_)) && result.is_ok();
         Ok(result)
     }
 
@@ -242,12 +258,19 @@ impl Machine {
                 let timers = self.writer.due_timers(now, limit)?;
                 timers.into_iter().map(|timer| Input::FireTimer { timer }).collect()
             }
+            Upkeep::UnfoldFanOuts => {
+                let fan_outs = self.writer.pending_fan_outs(limit)?;
+                fan_outs.into_iter().map(Input::Unfold).collect()
+            }
         };
+        let mut done = 0;
         for input in &inputs {
             // Nobody waits for these; what the clock may not do, the ledger says.
-            let _ = self.decide(input, now, queued)?;
+            let stale = matches!(self.decide(input, now, queued)?, Ok(Answer::Stale));
+            // A lease or timer that is looked at was due, and is not found again; a fan-out may be.
+            done += u32::from(!stale || what != Upkeep::UnfoldFanOuts);
         }
-        Ok(u32::try_from(inputs.len()).unwrap_or(u32::MAX))
+        Ok(done)
     }
 
     /// The tasks of a repeated claim, else new ones, up to the claim's number and the answer's size.

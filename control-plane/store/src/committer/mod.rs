@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use stateous_engine::change::{Answer, Grant};
 use stateous_engine::{Input, Refusal, Rules};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::clock::Clock;
 use crate::failure::{Failure, FailureKind};
@@ -59,12 +59,15 @@ pub enum Upkeep {
     ExpireLeases,
     /// Fire timers that are due.
     FireTimers,
+    /// Take fan-outs a step further: children to start or to sweep, joins that are met.
+    UnfoldFanOuts,
 }
 
 /// Where every change goes. Cheap to clone; the thread ends when the last clone is dropped.
 #[derive(Clone)]
 pub struct Committer {
     jobs: mpsc::Sender<Job>,
+    fan_outs: Arc<Notify>,
 }
 
 impl Committer {
@@ -76,11 +79,13 @@ impl Committer {
         clock: Arc<dyn Clock>,
     ) -> (Self, JoinHandle<()>) {
         let (jobs, inbox) = mpsc::channel();
+        let fan_outs = Arc::new(Notify::new());
+        let nudge = Arc::clone(&fan_outs);
         let thread = std::thread::Builder::new()
             .name("committer".into())
-            .spawn(move || batch::Machine::new(writer, rules, clock).run(&inbox))
+            .spawn(move || batch::Machine::new(writer, rules, clock, nudge).run(&inbox))
             .expect("a thread can be started while the process starts");
-        (Self { jobs }, thread)
+        (Self { jobs, fan_outs }, thread)
     }
 
     /// Applies one input.
@@ -108,12 +113,18 @@ impl Committer {
         self.ask(|reply| Job::Heartbeat { supervisor, tasks, reply }).await
     }
 
-    /// Does at most `limit` pieces of upkeep. Answers how many it found: as many as `limit` means that more may wait.
+    /// Does at most `limit` pieces of upkeep. Answers how many it did: as many as `limit` means that more may wait; of
+    /// fan-outs, any.
     ///
     /// # Errors
     /// A [`Failure`] when the database broke.
     pub async fn upkeep(&self, what: Upkeep, limit: u32) -> Result<u32, Failure> {
         self.ask(|reply| Job::Upkeep { what, limit, reply }).await
+    }
+
+    /// Waits until a commit left something to do for a fan-out. Only a hint: what is to be done stands in the database.
+    pub async fn fan_out_pending(&self) {
+        self.fan_outs.notified().await;
     }
 
     /// Keeps a component and puts it in force for a state.

@@ -22,7 +22,8 @@ pub(in crate::decide) fn pause_family(
         if draft[member].status == Status::Active {
             draft[member].status = Status::Paused;
             draft[member].paused_at = Some(at);
-            draft.append(member, Kind::Paused, json!({}));
+            let data = if at == draft.now { json!({}) } else { json!({"since": at.iso()}) };
+            draft.append(member, Kind::Paused, data);
         }
         tell(draft, member, Sweep::Pause)?;
     }
