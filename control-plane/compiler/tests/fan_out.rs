@@ -78,9 +78,17 @@ fn each_mistake_has_a_code_and_a_place() {
     check("lines = \"ctx['text']\"", "lines = \"ctx['text']\"\neach = \"ctx['text']\"", &["fan_out 19:1"]);
     check("lines = \"ctx['text']\"\n", "key = \"item\"\n", &["missing_input 17:13", "fan_out 18:1"]);
     check("lines = \"ctx['text']\"\n", "lines = 1\n", &["missing_input 17:13", "wrong_type 18:9"]);
-    check("parallel = [\"host\"]\nlines", "lines", &["dead_end 16:9", "fan_out 17:1", "parallel_state 18:1", "joined_elsewhere 19:4"]);
+    check(
+        "parallel = [\"host\"]\nlines",
+        "lines",
+        &["dead_end 16:9", "fan_out 17:1", "parallel_state 18:1", "joined_elsewhere 19:4"],
+    );
     check("[\"host\"]\neach", "[\"host\", \"host\"]\neach", &["runs_twice 8:21", "fan_out 8:21"]);
-    check("inputs = [\"depth\"]\njoin", "inputs = [\"depth\", \"item\"]\njoin", &["unknown_field 10:20", "fan_out 10:20"]);
+    check(
+        "inputs = [\"depth\"]\njoin",
+        "inputs = [\"depth\", \"item\"]\njoin",
+        &["unknown_field 10:20", "fan_out 10:20"],
+    );
     check("{ quorum = 3 }", "{ quorum = 0 }", &["fan_out 11:19"]);
     check("{ quorum = 3 }", "{ most = 3 }", &["bad_join 11:8", "unknown_key 11:10"]);
     check("max_live = 50", "max_live = 0", &["fan_out 12:12"]);

@@ -7,7 +7,7 @@ use stateous_engine::Timestamp;
 use stateous_engine::model::{
     Entry, EventRecord, FanOut, FanOutKey, Held, MemoryCell, Origin, Task, Timer, Token,
 };
-use stateous_store::{Assignment, ControlRow, Upload, codec};
+use stateous_store::{Assignment, ControlRow, ListedToken, Upload, codec};
 
 use crate::failure::Broken;
 
@@ -43,6 +43,21 @@ pub(crate) fn token(row: &Row<'_>) -> Result<Token, Broken> {
         },
         index: row.get(17)?,
         errors: row.get(18)?,
+    })
+}
+
+/// Columns of a token in a listing; the tables are called `t` and `c` where they are read.
+pub(crate) const LISTED: &str = "t.id, t.state, t.status, t.visit, t.entered_at, t.parent, c.context";
+
+pub(crate) fn listed(row: &Row<'_>) -> Result<ListedToken, Broken> {
+    Ok(ListedToken {
+        id: row.get(0)?,
+        state: row.get(1)?,
+        status: codec::read_status(&row.get::<_, String>(2)?)?,
+        visit: row.get(3)?,
+        entered_at: time(row, 4)?,
+        parent: row.get(5)?,
+        context: row.get(6)?,
     })
 }
 

@@ -63,7 +63,7 @@ async fn run(items: usize) -> Plane {
     while done < items {
         for task in claim(&plane, 500).await {
             let failed = json!({"kind": "failed", "error": "no route", "retry": false, "supervisor": "vm"});
-            report(&plane, task, if done == 0 { &failed } else { &seen() }).await;
+            report(&plane, task, &if done == 0 { failed } else { seen() }).await;
             done += 1;
         }
     }
@@ -93,7 +93,7 @@ async fn a_large_family_is_steered() {
     let plane = plane().await;
     start(&plane, 450).await;
     let task = claim(&plane, 1).await[0];
-    while claim(&plane, 1000).await.len() > 0 {
+    while !claim(&plane, 1000).await.is_empty() {
         let listed = plane.send("GET", "/tokens?parent=S&status=active&limit=1000", "").await.json();
         if listed.as_array().unwrap().len() == 450 {
             break;

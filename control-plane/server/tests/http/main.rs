@@ -3,16 +3,22 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod contract;
 mod harness;
 
+mod history;
+mod listing;
+mod openapi;
 mod requests;
 mod tokens;
 
 mod events;
 mod fan_out;
 
+mod batch;
 mod claims;
 mod tasks;
+mod work;
 
 mod clock;
 

@@ -117,9 +117,9 @@ fn inputs(db: &mut Db<'_>, (what, which): Act, now: Timestamp) -> Vec<Input> {
 }
 
 fn ids(db: &Db<'_>) -> Vec<String> {
-    let filter = crate::rows::TokenFilter { status: None, parent: None, limit: 100 };
+    let filter = crate::rows::TokenFilter::newest(100);
     let mut ids: Vec<_> =
-        db.reader().tokens(&filter).unwrap().into_iter().map(|listed| listed.token.id).collect();
+        db.reader().tokens(&filter).unwrap().tokens.into_iter().map(|listed| listed.id).collect();
     ids.sort();
     ids
 }
