@@ -81,7 +81,7 @@ fn each_mistake_has_a_code_and_a_place() {
     check(
         "parallel = [\"host\"]\nlines",
         "lines",
-        &["dead_end 16:9", "fan_out 17:1", "parallel_state 18:1", "joined_elsewhere 19:4"],
+        &["fan_out 17:1", "parallel_state 18:1", "joined_elsewhere 19:4"],
     );
     check("[\"host\"]\neach", "[\"host\", \"host\"]\neach", &["runs_twice 8:21", "fan_out 8:21"]);
     check(
@@ -94,7 +94,7 @@ fn each_mistake_has_a_code_and_a_place() {
     check("max_live = 50", "max_live = 0", &["fan_out 12:12"]);
     check("max_live = 50", "max_live = \"50\"", &["wrong_type 12:12"]);
     check("\"item.name\"", "\"name\"", &["fan_out 13:7"]);
-    check("final == 'look'", "payload.x == 1", &["one_branch 15:75"]);
+    check("final == 'look'", "payload.x == 1", &["one_branch 15:79"]);
     check("on.listed = \"lines\"", "on.listed = \"lines\"\non.empty = \"END\"", &["reserved_event 7:4"]);
     check("[events.found]", "[events.empty]\n[events.found]", &["reserved_event 21:9"]);
     check(", item = {}", "", &["no_item 8:13", "no_item 17:13"]);
