@@ -142,8 +142,12 @@ impl Play {
                 entry.data.get("state").is_some_and(|s| ["flat", "tree", "each"].iter().any(|all| s == all));
             if entry.kind.as_str() == "event_accepted" && joined && all {
                 let payload = &entry.data["payload"];
-                let counted: u64 =
-                    payload["counts"].as_object().unwrap().values().filter_map(|n| n.as_u64()).sum();
+                let counted: u64 = payload["counts"]
+                    .as_object()
+                    .unwrap()
+                    .values()
+                    .filter_map(serde_json::Value::as_u64)
+                    .sum();
                 assert_eq!(payload["total"].as_u64(), Some(counted), "every child ended: {payload}");
                 let visit = self.world.tokens[&entry.token].0.visits[entry.data["state"].as_str().unwrap()];
                 let of_visit = format!("{}.{}.{visit}.", entry.token, entry.data["state"].as_str().unwrap());

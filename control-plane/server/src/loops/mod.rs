@@ -69,7 +69,7 @@ trait Step {
 
     /// Ends when there may be something to do before the clock says so; by itself, never.
     async fn woken(&self, _committer: &Committer) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

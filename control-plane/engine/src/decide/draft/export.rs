@@ -62,7 +62,7 @@ impl Draft<'_> {
                     loaded.timer = Some(timer.clone());
                 }
                 Change::DeleteTimer(id) if loaded.timer.as_ref().is_some_and(|t| t.id == *id) => {
-                    loaded.timer = None
+                    loaded.timer = None;
                 }
                 Change::DeleteHeld { top, arrival } => {
                     let gone = |held: &crate::model::Held| (&held.top, held.arrival) == (top, *arrival);

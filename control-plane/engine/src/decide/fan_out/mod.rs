@@ -69,7 +69,7 @@ pub(super) fn enter(
     };
     let workflow = parallel.workflows[0].clone();
     let total = items.len() as u64;
-    let chunks = items.chunks(items::CHUNK as usize).map(|chunk| items::written(chunk)).collect();
+    let chunks = items.chunks(items::CHUNK as usize).map(items::written).collect();
     let text = Json::Array(items).to_string();
     let digest = format!("sha256:{}", hex::encode(Sha256::digest(text)));
     draft.append(seat, Kind::FannedOut, json!({"workflow": workflow, "total": total, "digest": digest}));
