@@ -106,7 +106,7 @@ pub(crate) fn due_timers(conn: &Connection, now: Timestamp, limit: u32) -> Resul
 /// Fan-outs for which there is something to do, longest waiting first.
 pub(crate) fn pending_fan_outs(conn: &Connection, limit: u32) -> Result<Vec<FanOutKey>, Broken> {
     let sql = format!(
-        "SELECT {FAN_OUT_KEY} FROM fan_outs WHERE pending = 1 ORDER BY looked_at, token, state, visit LIMIT ?1"
+        "SELECT {FAN_OUT_KEY} FROM fan_outs INDEXED BY fan_outs_pending WHERE pending = 1 ORDER BY looked_at, token, state, visit LIMIT ?1"
     );
     sql::all(conn, &sql, [limit], rows::fan_out_key)
 }

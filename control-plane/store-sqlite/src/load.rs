@@ -171,7 +171,7 @@ fn items(conn: &Connection, key: &FanOutKey, number: u64) -> Result<Option<Arc<s
 
 /// Whether a fan-out of the family of this top token still has to tell its children of a pause or a resume.
 fn is_swept(conn: &Connection, top: &str) -> Result<bool, Broken> {
-    const SQL: &str = "SELECT 1 FROM fan_outs WHERE top = ?1 AND sweep IN ('pause', 'resume') LIMIT 1";
+    const SQL: &str = "SELECT 1 FROM fan_outs INDEXED BY fan_outs_swept WHERE top = ?1 AND sweep IN ('pause', 'resume') LIMIT 1";
     Ok(sql::first(conn, SQL, [top], |_| Ok(()))?.is_some())
 }
 

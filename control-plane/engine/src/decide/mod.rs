@@ -51,7 +51,12 @@ pub fn decide(rules: &Rules, loaded: &Loaded, input: &Input, now: Timestamp) -> 
     };
     let decision = decide_settled(rules, &settled, input, now)?;
     changes.extend(decision.changes);
-    Ok(Decision { changes, result: decision.result })
+    let result = match (input, decision.result) {
+        // That was a step of the fan-out too: the loop goes on.
+        (Input::Unfold(_), Ok(Answer::Stale)) => Ok(Answer::Done),
+        (_, result) => result,
+    };
+    Ok(Decision { changes, result })
 }
 
 fn decide_settled(rules: &Rules, loaded: &Loaded, input: &Input, now: Timestamp) -> Decided {

@@ -1,15 +1,17 @@
-//! From the document to workflows: every check that makes routing safe.
+//! From the document to workflows: every check that makes routing safe. Parallel states are read in [`parallel`].
+
+mod parallel;
 
 use std::collections::{HashMap, HashSet};
 
-use super::fan_out::{Each, ITEM, Key, Listing, Source};
 use super::schema::Schema;
-use super::workflow::{Join, Parallel, Parts, State, Transition, Workflow};
+use super::workflow::{Parts, State, Transition, Workflow};
 use super::{EMPTY, END, FORMAT, GraphError, JOINED, START, STARTED, is_own_event};
 use crate::guard::Guard;
 use crate::json::{self, Json, Object};
 use crate::names::check_name;
 use crate::time::parse_duration;
+use parallel::fans_out;
 
 const REQUIRED: [&str; 6] = ["stateous", "workflow", "states", "events", "transitions", "schemas"];
 
@@ -199,85 +201,8 @@ impl Reader<'_> {
             timeout_ms,
             retries,
             emits: place.texts_at(options, "emits")?,
-            parallel: self.parallel(options, place)?,
+            parallel: parallel::read(options, &self.children, place)?,
         })
-    }
-
-    fn parallel(&self, options: &Object, place: &Place) -> Result<Option<Parallel>, GraphError> {
-        let inputs = place.texts_at(options, "inputs")?;
-        let each = each(options, place)?;
-        if options.get("parallel").is_none_or(Json::is_null) {
-            if each.is_some() {
-                return place.fail("it fans out, but names no workflow in 'parallel'");
-            }
-            return Ok(None);
-        }
-        let workflows = place.texts_at(options, "parallel")?;
-        let place = place.within("'parallel'");
-        if workflows.is_empty() {
-            return place.fail("it names no workflow; a parallel state runs at least one");
-        }
-        if let Some(unknown) = workflows.iter().find(|w| !self.children.contains(w.as_str())) {
-            return place.fail(format!("the workflow '{unknown}' is not in 'workflows'"));
-        }
-        if let Some((_, twice)) = workflows.iter().enumerate().find(|(i, w)| workflows[..*i].contains(w)) {
-            return place.fail(format!("it names '{twice}' twice; the two child tokens would have one id"));
-        }
-        let join = match options.get("join").map(|j| j.as_str()) {
-            None | Some(Some("all")) => Join::All,
-            Some(Some("any")) => Join::Any,
-            Some(_) if each.is_some() => quorum(&options["join"], &place)?,
-            Some(_) => return place.within("'join'").expected("'all' or 'any'", &options["join"]),
-        };
-        if each.is_some() && workflows.len() > 1 {
-            return place.fail("a state that fans out runs one workflow");
-        }
-        if each.is_some() && inputs.iter().any(|input| input == ITEM) {
-            return place.fail("'inputs' names 'item', which is each child's own");
-        }
-        Ok(Some(Parallel { workflows, join, inputs, each }))
-    }
-}
-
-fn fans_out(state: &State) -> bool {
-    state.parallel.as_ref().is_some_and(|parallel| parallel.each.is_some())
-}
-
-/// What the options of a state say of fanning out.
-fn each(options: &Object, place: &Place) -> Result<Option<Each>, GraphError> {
-    let at = |listing: Listing| place.text_at(options, listing.word());
-    let (kind, text) = match (at(Listing::Items)?, at(Listing::Lines)?) {
-        (Some(_), Some(_)) => return place.fail("it fans out over 'each' or over 'lines', not both"),
-        (Some(text), None) => (Listing::Items, text),
-        (None, Some(text)) => (Listing::Lines, text),
-        (None, None) => {
-            if let Some(key) = ["max_live", "key"].into_iter().find(|key| options.contains_key(*key)) {
-                return place.fail(format!("'{key}' belongs to a state with 'each' or 'lines'"));
-            }
-            return Ok(None);
-        }
-    };
-    let source = Source::parse(text).or_else(|p| place.within(&format!("'{}'", kind.word())).fail(p))?;
-    let max_live = match options.get("max_live") {
-        None | Some(Json::Null) => None,
-        Some(json) => match whole_number(json).filter(|n| *n > 0) {
-            None => return place.within("'max_live'").expected("a whole number of 1 or more", json),
-            some => some,
-        },
-    };
-    let key = match place.text_at(options, "key")? {
-        None => None,
-        Some(text) => Some(Key::parse(text).or_else(|problem| place.within("'key'").fail(problem))?),
-    };
-    Ok(Some(Each { kind, source, max_live, key }))
-}
-
-/// `{"quorum": 3}`.
-fn quorum(json: &Json, place: &Place) -> Result<Join, GraphError> {
-    let quorum = json.as_object().filter(|object| object.len() == 1).and_then(|object| object.get("quorum"));
-    match quorum.and_then(whole_number).filter(|n| *n > 0) {
-        Some(quorum) => Ok(Join::Quorum(quorum)),
-        None => place.within("'join'").expected("'all', 'any' or {\"quorum\": <1 or more>}", json),
     }
 }
 
