@@ -107,6 +107,9 @@ impl Wanted {
                 sweeping: true,
                 ..Self::default()
             },
+            Input::RetryToken { token } => {
+                Self { token: Some(token.clone()), context: true, family: true, ..Self::default() }
+            }
             Input::ResumeToken { token } | Input::CancelToken { token } => Self {
                 token: Some(token.clone()),
                 context: true,

@@ -77,6 +77,7 @@ enum Act {
     Pause,
     Resume,
     Cancel,
+    Retry,
     /// So many milliseconds pass, and what is due happens.
     Pass(i64),
 }
@@ -91,6 +92,7 @@ fn acts() -> impl Strategy<Value = Act> {
         3 => Just(Act::Pause),
         3 => Just(Act::Resume),
         1 => Just(Act::Cancel),
+        1 => Just(Act::Retry),
         1 => prop_oneof![Just(1_000), Just(130_000), Just(3_700_000)].prop_map(Act::Pass),
     ]
 }
@@ -258,6 +260,7 @@ impl Play {
             Act::Pause => drop(self.give(&Input::PauseToken { token: id() })),
             Act::Resume => drop(self.give(&Input::ResumeToken { token: id() })),
             Act::Cancel => drop(self.give(&Input::CancelToken { token: id() })),
+            Act::Retry => drop(self.give(&Input::RetryToken { token: id() })),
             Act::Pass(ms) => {
                 self.world.now = self.world.now.plus_ms(*ms);
                 let now = self.world.now;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
+use serde_json::json;
 use stateous_engine::{Catalog, Graph, Timestamp};
 use stateous_server::{ControlPlane, Options};
 use stateous_store::{Clock as _, Store, SystemClock};
@@ -14,15 +15,22 @@ use tokio::sync::watch;
 use super::host::Host;
 use super::{graphs, logging, signals};
 use crate::Failed;
-use crate::text::say;
+use crate::text::{Format, Out, json_line, say};
 
 /// Where a control plane listens unless told otherwise.
 const LISTEN: &str = "127.0.0.1:8080";
 /// The shortest lease that the original's supervisors keep: they send a heartbeat every 30 seconds.
 const ORIGINAL_LEASE_MS: i64 = 60_000;
 
-/// Run the control plane: the HTTP API and the clock, over one database.
+/// Run the control plane: the HTTP API and the clock, over one database. With --json, one line on stdout tells the URL
+/// once it serves.
 #[derive(clap::Args)]
+#[command(
+    after_help = "Ctrl-C once: finish the requests that are being answered. Twice: stop at once.\n\nExamples:\n  \
+                        stateous serve orders/build/orders.json\n  \
+                        stateous serve orders/workflow.toml --supervise orders-supervisor\n  \
+                        stateous serve orders.json --db sqlite:////var/lib/stateous/orders.db --listen 127.0.0.1:0 --json"
+)]
 pub(crate) struct Args {
     /// Graph files, or workflow.toml files; the first is the default workflow.
     #[arg(value_name = "GRAPH", required = true)]
@@ -51,10 +59,11 @@ fn lease(text: &str) -> Result<i64, String> {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args) -> Result<(), Failed> {
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failed> {
     logging::start();
     let address = listen_address(&args.listen)?;
-    let graphs = args.graphs.iter().map(|file| graphs::load(file)).collect::<Result<Vec<_>, _>>()?;
+    let graphs =
+        args.graphs.iter().map(|file| graphs::load(file, Format::Text)).collect::<Result<Vec<_>, _>>()?;
     let listener = bind(address, &args.listen)?;
     let store = open(&args.db)?;
     let options = Options { lease_ms: args.lease, hosts: args.hosts.clone(), ..Options::default() };
@@ -65,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failed> {
         );
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let served = runtime.block_on(serve(listener, store, graphs, options, args.supervise.as_deref()));
+    let served = runtime.block_on(serve(listener, store, graphs, options, args.supervise.as_deref(), out));
     runtime.shutdown_background();
     served
 }
@@ -76,11 +85,16 @@ async fn serve(
     graphs: Vec<Graph>,
     options: Options,
     supervise: Option<&Path>,
+    out: &mut Out,
 ) -> Result<(), Failed> {
     let stops = signals::stops()?;
     let plane = ControlPlane::start(listener, store, Catalog::new(graphs)?, options).await?;
     let address = plane.address();
     say(&format!("serving on http://{address} (Ctrl-C stops)"));
+    if out.format() == Format::Json {
+        // Whoever chose port 0 reads here which port it became.
+        out.line(&json_line(&json!({"url": format!("http://{address}")})))?;
+    }
     if !address.ip().is_loopback() {
         say(&format!(
             "warning: anybody who can reach {address} can act on every token: there are no api keys"

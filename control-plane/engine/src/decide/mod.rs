@@ -14,6 +14,7 @@ mod fire;
 mod held;
 mod moves;
 mod report;
+mod retry;
 mod start;
 mod steer;
 mod tasks;
@@ -70,6 +71,7 @@ fn decide_settled(rules: &Rules, loaded: &Loaded, input: &Input, now: Timestamp)
         Input::PauseToken { token } => steer::pause(rules, loaded, now, token),
         Input::ResumeToken { token } => steer::resume(rules, loaded, now, token),
         Input::CancelToken { token } => steer::cancel(rules, loaded, now, token),
+        Input::RetryToken { token } => retry::retry(rules, loaded, now, token),
         Input::ClaimTask { supervisor, request, .. } => {
             tasks::claim(rules, loaded, now, supervisor, request.as_deref())
         }

@@ -63,6 +63,8 @@ pub enum Kind {
     Failed,
     /// Ours: `task`, `attempt`. The supervisor said that the routine begins.
     TaskStarted,
+    /// Ours: nothing. The token failed, and enters its last state again.
+    Retried,
     /// Ours: `workflow`, `total`, `digest` (of the items). A state that fans out was entered.
     FannedOut,
     /// Ours: `workflow`, `from`, `to` (indexes; `to` is the first that is not meant). Children were started.
@@ -75,7 +77,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, the original's first.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::Started,
         Self::EventAccepted,
         Self::EventRejected,
@@ -103,6 +105,7 @@ impl Kind {
         Self::Cancelled,
         Self::Failed,
         Self::TaskStarted,
+        Self::Retried,
         Self::FannedOut,
         Self::BranchesStarted,
         Self::BranchRefused,
@@ -140,6 +143,7 @@ impl Kind {
             Self::Cancelled => "cancelled",
             Self::Failed => "failed",
             Self::TaskStarted => "task_started",
+            Self::Retried => "retried",
             Self::FannedOut => "fanned_out",
             Self::BranchesStarted => "branches_started",
             Self::BranchRefused => "branch_refused",
@@ -158,7 +162,12 @@ impl Kind {
     pub const fn is_original(self) -> bool {
         !matches!(
             self,
-            Self::TaskStarted | Self::FannedOut | Self::BranchesStarted | Self::BranchRefused | Self::NoWork
+            Self::TaskStarted
+                | Self::Retried
+                | Self::FannedOut
+                | Self::BranchesStarted
+                | Self::BranchRefused
+                | Self::NoWork
         )
     }
 }

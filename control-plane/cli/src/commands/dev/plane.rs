@@ -9,7 +9,7 @@ use stateous_server::{ControlPlane, Options, ServeError};
 
 use crate::Failed;
 use crate::commands::{graphs, serve};
-use crate::text::say;
+use crate::text::{Format, say};
 
 /// A control plane and what it was started from.
 pub(super) struct Plane {
@@ -31,7 +31,7 @@ impl Plane {
         database: PathBuf,
         listener: TcpListener,
     ) -> Result<Self, Failed> {
-        let graph = graphs::compile(&file)?;
+        let graph = graphs::compile(&file, Format::Text)?.graph_text;
         let url = format!("http://{}", listener.local_addr()?);
         let running = run(&graph, &database, &listener).await.map_err(|error| hint(error, &file))?;
         let workflow = Graph::parse(&graph)?.name().to_owned();
@@ -54,8 +54,8 @@ impl Plane {
     /// Compiles the workflow again and serves it, if it is another one and can be: with mistakes in it, or with tokens on
     /// their way through the old structure, the old graph goes on. Answers whether there is a new one.
     pub(super) async fn reload(&mut self) -> Result<bool, Failed> {
-        let graph = match graphs::compile(&self.file) {
-            Ok(graph) => graph,
+        let graph = match graphs::compile(&self.file, Format::Text) {
+            Ok(compiled) => compiled.graph_text,
             Err(Failed::Said(why)) => {
                 say(&format!("{why:#}; the old graph goes on"));
                 return Ok(false);
