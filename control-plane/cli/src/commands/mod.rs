@@ -14,6 +14,7 @@ pub(crate) mod task;
 pub(crate) mod token;
 
 mod advice;
+mod database;
 mod graphs;
 mod host;
 mod logging;

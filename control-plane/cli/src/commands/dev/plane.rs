@@ -8,7 +8,7 @@ use stateous_engine::{Catalog, Graph};
 use stateous_server::{ControlPlane, Options, ServeError};
 
 use crate::Failed;
-use crate::commands::{graphs, serve};
+use crate::commands::{database, graphs};
 use crate::text::{Format, say};
 
 /// A control plane and what it was started from.
@@ -90,12 +90,8 @@ impl Plane {
     }
 }
 
-async fn run(
-    graph: &str,
-    database: &std::path::Path,
-    listener: &TcpListener,
-) -> anyhow::Result<ControlPlane> {
-    let store = serve::open(&format!("sqlite:///{}", database.display()))?;
+async fn run(graph: &str, file: &std::path::Path, listener: &TcpListener) -> anyhow::Result<ControlPlane> {
+    let store = database::open(&format!("sqlite:///{}", file.display()))?;
     let catalog = Catalog::new(vec![Graph::parse(graph)?])?;
     let listener = listener.try_clone().context("cannot go on listening")?;
     Ok(ControlPlane::start(listener, store, catalog, Options::default()).await?)
