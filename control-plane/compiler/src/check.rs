@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use stateous_engine::graph::{JOINED, TIMEOUT, is_own_event};
+use stateous_engine::graph::{EMPTY, JOINED, TIMEOUT};
 
 use crate::definition::{At, Definition, END, Edge, Flow, State};
 use crate::diagnostic::{Problems, nearest, suggestion};
@@ -67,7 +67,7 @@ fn events(flow: &Flow, problems: &mut Problems<'_>) {
         flow.edges().filter_map(|(_, e)| e.event.as_ref()).map(|e| e.value.as_str()).collect();
     for event in &flow.events {
         let At { value: name, at } = &event.name;
-        if is_own_event(name) {
+        if flow.is_own_event(name) {
             let problem =
                 problems.error("reserved_event", at.clone(), format!("'{name}' is Stateous's own event"));
             problem.help(format!("use it without declaring it: on.{name} = \"state\""));
@@ -86,6 +86,14 @@ fn events(flow: &Flow, problems: &mut Problems<'_>) {
         let message = "'joined' is fired in parallel states only";
         let problem = problems.error("joined_elsewhere", joined.at.clone(), message);
         problem.help("name what runs here: parallel = [\"workflow\"]");
+    }
+    if flow.is_own_event(EMPTY) {
+        let others = flow.states.iter().filter(|state| !state.fans_out()).flat_map(|state| &state.edges);
+        for empty in others.filter_map(|edge| edge.event.as_ref()).filter(|event| event.value == EMPTY) {
+            let message = "a state of this workflow fans out, and 'empty' is fired there only";
+            let problem = problems.error("reserved_event", empty.at.clone(), message);
+            problem.help("give this event another name");
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::iter;
 use std::ops::Range;
 
-use stateous_engine::graph::{Join, is_own_event};
+use stateous_engine::graph::{EMPTY, Join, Key, Listing, Source, is_own_event};
 use stateous_engine::guard::Guard;
 use stateous_engine::json::Json;
 
@@ -46,12 +46,32 @@ pub(crate) struct State {
     pub(crate) edges: Vec<Edge>,
 }
 
+impl State {
+    pub(crate) fn fans_out(&self) -> bool {
+        self.parallel.as_ref().is_some_and(|parallel| parallel.each.is_some())
+    }
+}
+
 /// What a parallel state runs instead of a routine.
 #[derive(Debug)]
 pub(crate) struct Parallel {
     pub(crate) workflows: Vec<At<String>>,
     pub(crate) join: Join,
     pub(crate) inputs: Vec<At<String>>,
+    /// It fans out.
+    pub(crate) each: Option<Each>,
+}
+
+/// `each` or `lines` of a parallel state, and what belongs to it.
+#[derive(Debug)]
+pub(crate) struct Each {
+    pub(crate) listing: Listing,
+    /// Where the list or text stands; `None` when that was not understood.
+    pub(crate) source: Option<Source>,
+    /// As written.
+    pub(crate) text: At<String>,
+    pub(crate) max_live: Option<u64>,
+    pub(crate) key: Option<(String, Key)>,
 }
 
 /// A transition. Its source is the state that it stands in, or START.
@@ -145,6 +165,11 @@ impl Flow {
         self.starts.iter().map(|e| (None, e)).chain(of_states)
     }
 
+    /// Whether only Stateous fires `event` in this workflow.
+    pub(crate) fn is_own_event(&self, event: &str) -> bool {
+        is_own_event(event) || (event == EMPTY && self.states.iter().any(State::fans_out))
+    }
+
     pub(crate) fn state(&self, name: &str) -> Option<&State> {
         self.states.iter().find(|s| s.name.value == name)
     }
@@ -158,7 +183,7 @@ impl Flow {
         let payload: HashMap<_, _> = declared.map(|(name, payload)| (name, payload.value.as_str())).collect();
         let mut seen = HashSet::new();
         let names = mentions.into_iter().map(|name| name.value.as_str());
-        let names = names.filter(|name| !is_own_event(name) && seen.insert(*name));
+        let names = names.filter(|name| !self.is_own_event(name) && seen.insert(*name));
         names.map(|name| (name, payload.get(name).copied())).collect()
     }
 }

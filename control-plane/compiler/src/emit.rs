@@ -3,7 +3,7 @@
 use stateous_engine::graph::{END, FORMAT, Join, START, is_own_event};
 use stateous_engine::json::{Json, Object, pretty};
 
-use crate::definition::{self, At, Definition, Edge, Flow, Parallel, State};
+use crate::definition::{self, At, Definition, Each, Edge, Flow, Parallel, State};
 
 /// The graph file's text.
 pub(crate) fn graph_text(definition: &Definition, schemas: Object) -> String {
@@ -45,17 +45,28 @@ fn state(state: &State) -> Json {
     if state.retries > 0 {
         options.insert("retries".to_owned(), state.retries.into());
     }
-    if let Some(Parallel { workflows, join, inputs }) = &state.parallel {
+    if let Some(Parallel { workflows, join, inputs, each }) = &state.parallel {
         // Its work is its children: it has no task whose routine could emit anything.
         let names = |list: &[At<String>]| list.iter().map(|name| Json::from(name.value.as_str())).collect();
         options.insert("parallel".to_owned(), names(workflows));
+        if let Some(Each { listing, text, .. }) = each {
+            options.insert(listing.word().to_owned(), text.value.as_str().into());
+        }
         let join = match join {
-            Join::All => "all",
-            Join::Any => "any",
+            Join::All => "all".into(),
+            Join::Any => "any".into(),
+            Join::Quorum(quorum) => {
+                Json::Object([("quorum".to_owned(), Json::from(*quorum))].into_iter().collect())
+            }
         };
-        options.insert("join".to_owned(), join.into());
+        options.insert("join".to_owned(), join);
         if !inputs.is_empty() {
             options.insert("inputs".to_owned(), names(inputs));
+        }
+        if let Some(Each { max_live, key, .. }) = each {
+            let max_live = max_live.map(|most| ("max_live".to_owned(), Json::from(most)));
+            let key = key.as_ref().map(|(text, _)| ("key".to_owned(), Json::from(text.as_str())));
+            options.extend(max_live.into_iter().chain(key));
         }
         return Json::Object(options);
     }

@@ -1,8 +1,8 @@
 //! What guards read, held against what there is to read.
 
-use stateous_engine::graph::{ERROR, JOINED, TIMEOUT, is_own_event};
+use stateous_engine::graph::{EMPTY, ERROR, JOINED, TIMEOUT, is_own_event};
 
-use crate::definition::{Definition, Edge, Flow, When};
+use crate::definition::{Definition, Edge, Flow, State, When};
 use crate::diagnostic::{Problems, suggestion};
 
 /// The workflow's events, each with its payload's schema.
@@ -17,11 +17,18 @@ pub(crate) fn check(definition: &Definition, problems: &mut Problems<'_>) {
 
 fn of_flow(definition: &Definition, flow: &Flow, problems: &mut Problems<'_>) {
     let events = flow.all_events();
-    for (_, edge) in flow.edges() {
+    for (source, edge) in flow.edges() {
         if let Some(when) = &edge.when {
             context(definition, flow, when, problems);
             payload(definition, &events, edge, when, problems);
-            counts(&events, edge, when, problems);
+            counts(flow, &events, edge, when, problems);
+            let fanned = event(edge) == JOINED && source.is_some_and(State::fans_out);
+            if let Some(part) = when.guard.reads.one_branch.as_ref().filter(|_| fanned) {
+                let message = "the children of a fan-out are read by the number: status, final and workflow, not the payload \
+                    or token of one";
+                let problem = problems.error("one_branch", when.place(part), message);
+                problem.help("let the child end in a state of its own for this case, and ask: branches.any(final == '…')");
+            }
             if let Some(part) = when.guard.reads.branches.as_ref().filter(|_| event(edge) != JOINED) {
                 let message =
                     "'branches' are the ended children of a parallel state, which only 'joined' brings";
@@ -87,8 +94,9 @@ fn payload(
     }
 }
 
-fn counts(events: &Events<'_>, edge: &Edge, when: &When, problems: &mut Problems<'_>) {
-    let known = || events.iter().map(|(name, _)| *name).chain([TIMEOUT, ERROR, JOINED]);
+fn counts(flow: &Flow, events: &Events<'_>, edge: &Edge, when: &When, problems: &mut Problems<'_>) {
+    let empty = flow.is_own_event(EMPTY).then_some(EMPTY);
+    let known = || events.iter().map(|(name, _)| *name).chain([TIMEOUT, ERROR, JOINED]).chain(empty);
     for (counted, part) in &when.guard.reads.events {
         if edge.event.is_none() {
             let problem =

@@ -82,6 +82,25 @@
 //! always knows where it begins. A workflow may run others in turn, but never itself. The id of a child is
 //! `<parent>.<state>.<visit>.<workflow>`; names must leave 64 of an id's 128 characters for the top token's.
 //!
+//! **Fan-out.** A parallel state can start one child for each item of a list, or for each line of a text that is not blank:
+//!
+//! ```toml
+//! [states.scan]
+//! parallel = ["host"]            # one workflow; the child's context is `inputs` and its `item`
+//! each = "ctx['hosts']"          # or lines = "ctx['text']"; or payload.<field> of the event that leads here
+//! join = "all"                   # "any", or { quorum = 3 }: so many completed, or all ended
+//! max_live = 50                  # at most so many children that have not ended; no bound without it
+//! key = "item.name"              # what an item is called in `joined`; its index without it
+//! on.empty = "END"               # nothing to do; without it `joined` comes, with no branches
+//! on.joined = [
+//!     { to = "ship", when = "branches.count(status == 'completed') >= 10" },
+//!     { to = "END", otherwise = true },
+//! ]
+//! ```
+//!
+//! Guards on its `joined` read children by the number: `status`, `final` and `workflow`. The id of a child is
+//! `<parent>.<state>.<visit>.<workflow>.<index>`.
+//!
 //! # Codes
 //!
 //! | code | what is wrong |
@@ -97,6 +116,7 @@
 //! | `reserved_event`, `joined_elsewhere`, `parallel_state` | what cannot be declared here |
 //! | `unknown_workflow`, `runs_twice`, `runs_itself`, `two_workflows`, `long_ids` | which workflows a parallel state runs |
 //! | `bad_join`, `missing_input`, `no_join`, `error_never`, `child_start` | how they begin and end |
+//! | `fan_out`, `no_item`, `one_branch` | what a state fans out over, and what is known of its children |
 //! | `bad_field`, `bad_schema` | a schema |
 //! | `graph_refused` | the result is no graph that the control plane takes |
 //! | warnings: `unused_event`, `unused_schema`, `unused_workflow`, `cannot_end`, `timeout_never`, `never_holds` | what is allowed but looks like a slip |
@@ -108,6 +128,7 @@ mod diagnostic;
 mod drawing;
 mod emit;
 mod exclusive;
+mod fan_out;
 mod guards;
 mod parallel;
 mod read;

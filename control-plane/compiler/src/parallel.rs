@@ -1,14 +1,16 @@
-//! Parallel states: how one is written, and what it takes that its children can start, join and be told apart.
+//! Parallel states: how one is written, and what it takes that its children can start, join and be told apart. What
+//! belongs to fanning out is in `fan_out`.
 
 use std::collections::{HashMap, HashSet};
 
-use stateous_engine::graph::{ERROR, JOINED, Join};
+use stateous_engine::graph::{ERROR, ITEM, JOINED, Join};
 use stateous_engine::limits;
 use stateous_engine::names::child_id;
 use toml::de::{DeTable, DeValue};
 
 use crate::definition::{At, Definition, Flow, Parallel, State};
 use crate::diagnostic::{Problems, suggestion};
+use crate::fan_out;
 use crate::source::{Value, entries, text, wrong_type};
 
 /// A child's id holds its parent's visit of the state. Ids are checked for visits of up to this many digits.
@@ -30,7 +32,7 @@ pub(crate) fn read(options: &DeTable<'_>, problems: &mut Problems<'_>) -> Option
                 let problem = problems.error("parallel_state", key.at, message);
                 problem.help("name what runs here: parallel = [\"workflow\"]");
             }
-            "join" => join = self::join(value, problems),
+            "join" => join = self::join(value, fan_out::is_written(options), problems),
             "inputs" => {
                 let wanted = "a list of keys of the context, such as [\"repo\"]";
                 inputs = names(value, wanted, problems).unwrap_or_default();
@@ -43,8 +45,9 @@ pub(crate) fn read(options: &DeTable<'_>, problems: &mut Problems<'_>) -> Option
             _ => {}
         }
     }
+    let each = fan_out::read(options, runs, problems);
     // A list that was not understood still makes the state a parallel one.
-    runs.then(|| Parallel { workflows: workflows.unwrap_or_default(), join, inputs })
+    runs.then(|| Parallel { workflows: workflows.unwrap_or_default(), join, inputs, each })
 }
 
 fn names(value: &Value<'_>, wanted: &str, problems: &mut Problems<'_>) -> Option<Vec<At<String>>> {
@@ -59,7 +62,10 @@ fn names(value: &Value<'_>, wanted: &str, problems: &mut Problems<'_>) -> Option
     Some(list.iter().filter_map(|item| text(item, problems)).collect())
 }
 
-fn join(value: &Value<'_>, problems: &mut Problems<'_>) -> Join {
+fn join(value: &Value<'_>, fans_out: bool, problems: &mut Problems<'_>) -> Join {
+    if let (DeValue::Table(options), true) = (value.get_ref(), fans_out) {
+        return fan_out::quorum(value, options, problems);
+    }
     match text(value, problems) {
         Some(At { value, at }) if value != "all" && value != "any" => {
             let problem = problems.error("bad_join", at, format!("'{value}' is not a way to join"));
@@ -84,6 +90,7 @@ pub(crate) fn check(definition: &Definition, problems: &mut Problems<'_>) {
                 runs(definition, flow, parallel, problems);
                 exits(state, problems);
                 inputs(definition, flow, state, parallel, problems);
+                fan_out::check(definition, flow, state, parallel, problems);
             }
         }
     }
@@ -154,7 +161,8 @@ fn inputs(
         let Some(schema) = definition.child(&name.value).and_then(schema) else { continue };
         let required = schema.json.get("required").and_then(|keys| keys.as_array()).into_iter().flatten();
         for key in required.filter_map(|key| key.as_str()) {
-            if parallel.inputs.iter().all(|input| input.value != key) {
+            let own = parallel.each.is_some() && key == ITEM;
+            if !own && parallel.inputs.iter().all(|input| input.value != key) {
                 let message = format!(
                     "'{}' needs '{key}' in its context, which '{}' does not hand on",
                     name.value, state.name.value
@@ -254,7 +262,9 @@ fn suffix<'d>(
     let mut longest = 0;
     for (state, parallel) in parallels(flow) {
         for name in &parallel.workflows {
-            let own = child_id("", &state.name.value, VISIT, &name.value).chars().count();
+            // An item's index and the dot before it.
+            let index = if parallel.each.is_some() { 1 + limits::INDEX_DIGITS } else { 0 };
+            let own = child_id("", &state.name.value, VISIT, &name.value).chars().count() + index;
             let below =
                 definition.child(&name.value).map_or(0, |child| suffix(definition, child, levels - 1, known));
             longest = longest.max(own + below);

@@ -13,7 +13,8 @@ use crate::source::{Value, boolean, entries, inner, table, text, unknown_key, wr
 
 const TOP: [&str; 7] = ["workflow", "context", "start", "states", "events", "workflows", "schemas"];
 const CHILD: [&str; 4] = ["context", "start", "states", "events"];
-const STATE: [&str; 7] = ["start", "timeout", "retries", "parallel", "join", "inputs", "on"];
+const STATE: [&str; 11] =
+    ["start", "timeout", "retries", "parallel", "join", "inputs", "each", "lines", "max_live", "key", "on"];
 const EDGE: [&str; 3] = ["to", "when", "otherwise"];
 
 /// The definition in `source`; `None` when it is not TOML or has no workflow in it. All that can be read is read, so
@@ -138,7 +139,7 @@ impl Reader<'_, '_> {
                     "timeout" => state.timeout = self.duration(value),
                     "retries" => state.retries = self.retries(value),
                     "on" => state.edges = self.edges(value),
-                    "parallel" | "join" | "inputs" => {}
+                    "parallel" | "join" | "inputs" | "each" | "lines" | "max_live" | "key" => {}
                     _ => unknown_key(&key, &STATE, self.problems),
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::{Entry, EventRecord, Held, MemoryCell, Task, Timer, Token};
+use crate::model::{Entry, EventRecord, FanOut, FanOutKey, Held, MemoryCell, Task, Timer, Token};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 
@@ -44,6 +44,17 @@ pub enum Change {
         /// Its place among what the family holds.
         arrival: u64,
     },
+    /// A state that fans out was entered.
+    InsertFanOut {
+        /// The row.
+        row: FanOut,
+        /// Its items, in chunks of JSON text.
+        chunks: Vec<Arc<str>>,
+    },
+    /// A fan-out went on.
+    UpdateFanOut(FanOut),
+    /// A fan-out is over; its items go with it.
+    DeleteFanOut(FanOutKey),
     /// A memory cell is written.
     PutMemory {
         /// The token.

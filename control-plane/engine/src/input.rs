@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::json::{Json, Object};
-use crate::model::Incarnation;
+use crate::model::{FanOutKey, Incarnation};
 
 /// One thing that happened or is asked, about one token family.
 #[derive(Debug, Clone, PartialEq)]
@@ -145,6 +145,8 @@ pub enum Input {
         /// The task.
         task: u64,
     },
+    /// A loop found that there is something to do for a fan-out.
+    Unfold(FanOutKey),
     /// The clock found that a timer is due.
     FireTimer {
         /// The timer.

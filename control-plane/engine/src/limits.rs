@@ -32,6 +32,18 @@ pub const DIGITS: usize = 4300;
 pub const CLAIM_BYTES: usize = 8 << 20;
 /// The largest task id or attempt that travels.
 pub const TASK_ID: u64 = i64::MAX as u64;
+/// The most items of one fan-out.
+pub const FAN_OUT_ITEMS: usize = 1_000_000;
+/// The digits that an item's index may add to its child's id.
+pub const INDEX_DIGITS: usize = 7;
+/// The longest line of a text that is fanned out over, in bytes.
+pub const LINE: usize = 64 << 10;
+/// The most children of fan-outs that one decision starts or steers.
+pub const FAN_OUT_BATCH: u64 = 200;
+/// The most branches that `joined` of a fan-out tells one by one.
+pub const BRANCHES: u64 = 100;
+/// The most bytes of branches that `joined` of a fan-out tells one by one.
+pub const BRANCHES_BYTES: usize = 256 << 10;
 /// The most rows of one listing.
 pub const LISTING: u32 = 1000;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::input::Input;
-use crate::model::{Held, MemoryCell, Task, Timer, Token};
+use crate::model::{FanOut, FanOutKey, Held, MemoryCell, Task, Timer, Token};
 
 /// What to load for an input. Each field names one lookup; the store makes no other.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -21,6 +21,10 @@ pub struct Wanted {
     pub open: bool,
     /// Tell the top token of the family; and when the token is paused, the place of the next event that the family holds.
     pub family: bool,
+    /// Load the tokens above the token: needed by whatever happens to one that a fan-out may have started.
+    pub ancestors: bool,
+    /// Tell whether a fan-out of the family still has to tell its children of a pause or a resume.
+    pub sweeping: bool,
     /// Load what the family of a paused token holds: needed by whatever settles it.
     pub held: bool,
     /// Tell whether another token has the wanted id when case is ignored.
@@ -37,6 +41,12 @@ pub struct Wanted {
     pub contexts: Vec<String>,
     /// Tell which of these folded ids a token has.
     pub taken: Vec<String>,
+    /// Load these fan-outs.
+    pub fan_outs: Vec<FanOutKey>,
+    /// Load these chunks of items, counted from 0.
+    pub chunks: Vec<(FanOutKey, u64)>,
+    /// Load what is settled with each of these tokens.
+    pub held_of: Vec<String>,
 }
 
 /// What a decision found that it must see too: the store loads it, in the same transaction, and the decision is made
@@ -45,10 +55,16 @@ pub struct Wanted {
 pub enum Missing {
     /// These other tokens, with their open tasks and pending timers.
     Members(Vec<String>),
-    /// The context of this token.
-    Context(String),
+    /// The contexts of these tokens.
+    Contexts(Vec<String>),
     /// Which of these folded ids a token has.
     Taken(Vec<String>),
+    /// This fan-out.
+    FanOut(FanOutKey),
+    /// This chunk of its items.
+    Chunk(FanOutKey, u64),
+    /// What is settled with each of these tokens.
+    Held(Vec<String>),
 }
 
 impl Missing {
@@ -57,8 +73,11 @@ impl Missing {
     pub fn wanted(&self) -> Wanted {
         match self {
             Self::Members(ids) => Wanted { members: ids.clone(), ..Wanted::default() },
-            Self::Context(id) => Wanted { contexts: vec![id.clone()], ..Wanted::default() },
+            Self::Contexts(ids) => Wanted { contexts: ids.clone(), ..Wanted::default() },
             Self::Taken(ids) => Wanted { taken: ids.clone(), ..Wanted::default() },
+            Self::FanOut(key) => Wanted { fan_outs: vec![key.clone()], ..Wanted::default() },
+            Self::Chunk(key, number) => Wanted { chunks: vec![(key.clone(), *number)], ..Wanted::default() },
+            Self::Held(ids) => Wanted { held_of: ids.clone(), ..Wanted::default() },
         }
     }
 }
@@ -67,7 +86,7 @@ impl Wanted {
     /// What [`crate::decide`] needs to see for `input`.
     #[must_use]
     pub fn for_input(input: &Input) -> Self {
-        let of_task = |task: u64| Self { task: Some(task), ..Self::default() };
+        let of_task = |task: u64| Self { task: Some(task), ancestors: true, ..Self::default() };
         match input {
             Input::StartToken { token, .. } => {
                 Self { token: Some(token.clone()), context: true, folded: true, ..Self::default() }
@@ -77,10 +96,18 @@ impl Wanted {
                 context: true,
                 open: true,
                 family: true,
+                ancestors: true,
                 key: key.clone(),
                 ..Self::default()
             },
-            Input::PauseToken { token } | Input::RetryToken { token } => {
+            Input::PauseToken { token } => Self {
+                token: Some(token.clone()),
+                context: true,
+                family: true,
+                sweeping: true,
+                ..Self::default()
+            },
+            Input::RetryToken { token } => {
                 Self { token: Some(token.clone()), context: true, family: true, ..Self::default() }
             }
             Input::ResumeToken { token } | Input::CancelToken { token } => Self {
@@ -89,6 +116,16 @@ impl Wanted {
                 open: true,
                 family: true,
                 held: true,
+                sweeping: matches!(input, Input::ResumeToken { .. }),
+                ..Self::default()
+            },
+            Input::Unfold(key) => Self {
+                token: Some(key.token.clone()),
+                context: true,
+                open: true,
+                family: true,
+                ancestors: true,
+                fan_outs: vec![key.clone()],
                 ..Self::default()
             },
             Input::ClaimTask { task, .. } | Input::RepeatClaim { task, .. } => {
@@ -105,7 +142,7 @@ impl Wanted {
             }
             Input::SetMemory { task, key, .. } => Self { memory_key: Some(key.clone()), ..of_task(*task) },
             Input::FireTimer { timer } => {
-                Self { timer: Some(*timer), context: true, open: true, ..Self::default() }
+                Self { timer: Some(*timer), context: true, open: true, ancestors: true, ..Self::default() }
             }
         }
     }
@@ -135,9 +172,13 @@ pub struct Loaded {
     pub timer: Option<Timer>,
     /// The top token of the family, which is the token itself unless it is a child; `None` unless it was wanted.
     pub top: Option<String>,
-    /// The place of the next event that the family holds; 0 when the token is not paused.
+    /// The tokens above the token, its parent first.
+    pub ancestors: Vec<Token>,
+    /// A fan-out of the family still has to tell its children of a pause or a resume.
+    pub sweeping: bool,
+    /// The place of the next event that is held with the token; 0 when the token is not paused.
     pub next_arrival: u64,
-    /// What the family of a paused token holds, in the order of arrival.
+    /// What is held with a paused token, in the order of arrival.
     pub held: Vec<Held>,
     /// An existing id that equals the wanted one when ASCII case is ignored, but is not it.
     pub folded: Option<String>,
@@ -155,6 +196,12 @@ pub struct Loaded {
     pub contexts: BTreeMap<String, Arc<str>>,
     /// Which folded ids a token has, of those that were asked for.
     pub taken: BTreeMap<String, bool>,
+    /// Fan-outs that were asked for; `None` when there is no such fan-out.
+    pub fan_outs: BTreeMap<FanOutKey, Option<FanOut>>,
+    /// Chunks of items that were asked for, as JSON text.
+    pub chunks: BTreeMap<(FanOutKey, u64), Arc<str>>,
+    /// What is settled with the tokens that were asked for, in the order of arrival.
+    pub held_of: BTreeMap<String, Vec<Held>>,
     /// The id that the next task gets.
     pub next_task: u64,
     /// The id that the next timer gets.
@@ -167,5 +214,8 @@ impl Loaded {
         self.members.extend(more.members);
         self.contexts.extend(more.contexts);
         self.taken.extend(more.taken);
+        self.fan_outs.extend(more.fan_outs);
+        self.chunks.extend(more.chunks);
+        self.held_of.extend(more.held_of);
     }
 }

@@ -69,6 +69,12 @@ pub fn child_id(parent: &str, state: &str, visit: u64, workflow: &str) -> String
     format!("{parent}.{state}.{visit}.{workflow}")
 }
 
+/// The id of the child that `parent` runs for the item at `index` when this state fans out.
+#[must_use]
+pub fn item_child_id(parent: &str, state: &str, visit: u64, workflow: &str, index: u64) -> String {
+    format!("{}.{index}", child_id(parent, state, visit, workflow))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,6 +14,7 @@ fn holds(guard: &str, context: &str) -> bool {
         payload: &empty,
         counts: &|event| event.len() as u64,
         branches: &[],
+        weights: &[],
     };
     Guard::parse(guard).unwrap_or_else(|error| panic!("{guard}: {error}")).holds(&facts)
 }
@@ -62,7 +63,7 @@ proptest! {
         match Guard::parse(&text) {
             Ok(guard) => {
                 let empty = Object::new();
-                let facts = Facts { context: &empty, payload: &empty, counts: &|_| 0, branches: &[] };
+                let facts = Facts { context: &empty, payload: &empty, counts: &|_| 0, branches: &[], weights: &[] };
                 let _ = guard.holds(&facts);
             }
             Err(error) => prop_assert!(text.get(error.at.clone()).is_some(), "{:?} is outside {text:?}", error.at),

@@ -72,6 +72,7 @@ fn guards_answer_as_the_original_does() {
             payload: vector["payload"].as_object().unwrap(),
             counts: &counts,
             branches: vector["branches"].as_array().unwrap(),
+            weights: &[],
         };
         assert_eq!(guard.holds(&facts), vector["holds"] == true, "{}", Json::Object(vector.clone()));
     }

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use stateous_engine::model::{Entry, Held, Task, Timer, Token};
+use stateous_engine::change::Change;
+use stateous_engine::model::{Entry, FanOut, FanOutKey, Held, Sweep, Task, Timer, Token};
 use stateous_store::{Failure, FailureKind, codec};
 
 use crate::connection::Connection;
@@ -17,7 +18,7 @@ use crate::sql::{self, params, run};
 
 /// Writes everything that waits.
 pub(crate) fn apply(conn: &mut Connection, pending: &Pending) -> Result<(), Failure> {
-    let Pending { tokens, contexts, tasks, timers, held, wiped, cells, entries, .. } = pending;
+    let Pending { tokens, contexts, tasks, timers, held, wiped, cells, entries, fan_outs, .. } = pending;
     insert_tokens(conn, &inserted(tokens)).during(&doing("insert token", keys(tokens)))?;
     insert_contexts(conn, contexts).during(&doing("insert the context of token", keys(contexts)))?;
     update_tokens(conn, &updated(tokens)).during(&doing("update token", keys(tokens)))?;
@@ -36,7 +37,84 @@ pub(crate) fn apply(conn: &mut Connection, pending: &Pending) -> Result<(), Fail
     let of_cells = cells.keys().map(|(token, ..)| token);
     put_memory(conn, cells).during(&doing("change the memory of token", of_cells))?;
     let of_entries = entries.iter().map(|e| format!("{} of token {}", e.seq, e.token));
-    append(conn, entries).during(&doing("append to the ledger entry", of_entries))
+    append(conn, entries).during(&doing("append to the ledger entry", of_entries))?;
+    for change in fan_outs {
+        fan_out(conn, change).during("write a fan-out")?;
+    }
+    Ok(())
+}
+
+/// One change of a fan-out: few, and in the order in which they were decided.
+fn fan_out(conn: &mut Connection, change: &Change) -> Result<(), Broken> {
+    const ROW: &str = "INSERT INTO fan_outs (token, state, visit, top, workflow, digest, total, created, ended, counts, \
+        first_ended, sweep, reason, swept, pending, looked_at) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+    const ITEMS: &str = "INSERT INTO fan_out_items (token, state, visit, number, items) \
+        SELECT $1, $2, $3, number, items FROM unnest($4::bigint[], $5::text[]) AS g (number, items)";
+    const UPDATE: &str = "UPDATE fan_outs SET created = $4, ended = $5, counts = $6, first_ended = $7, sweep = $8, \
+        reason = $9, swept = $10, pending = $11, looked_at = $12 WHERE token = $1 AND state = $2 AND visit = $3";
+    const GONE: &str = "DELETE FROM fan_outs WHERE token = $1 AND state = $2 AND visit = $3";
+    const ITEMS_GONE: &str = "DELETE FROM fan_out_items WHERE token = $1 AND state = $2 AND visit = $3";
+    let first = |row: &FanOut| row.first_ended.map(bigint).transpose();
+    match change {
+        Change::InsertFanOut { row, chunks } => {
+            let FanOutKey { token, state, visit } = &row.key;
+            let values = params![
+                token.as_str(),
+                state.as_str(),
+                bigint(*visit)?,
+                row.top.as_str(),
+                row.workflow.as_str(),
+                row.digest.as_str(),
+                bigint(row.total)?,
+                bigint(row.created)?,
+                bigint(row.ended)?,
+                codec::write_ended(&row.counts),
+                first(row)?,
+                row.sweep.map(Sweep::as_str),
+                row.reason.as_deref(),
+                bigint(row.swept)?,
+                row.pending,
+                row.looked_at.0,
+            ];
+            run(conn, ROW, values)?;
+            let numbers = (0..chunks.len() as u64).map(bigint).collect::<Result<Vec<_>, _>>()?;
+            let chunks: Vec<&str> = chunks.iter().map(|chunk| &**chunk).collect();
+            run(conn, ITEMS, params![token.as_str(), state.as_str(), bigint(*visit)?, numbers, chunks])
+                .map(drop)
+        }
+        Change::UpdateFanOut(row) => {
+            let FanOutKey { token, state, visit } = &row.key;
+            let values = params![
+                token.as_str(),
+                state.as_str(),
+                bigint(*visit)?,
+                bigint(row.created)?,
+                bigint(row.ended)?,
+                codec::write_ended(&row.counts),
+                first(row)?,
+                row.sweep.map(Sweep::as_str),
+                row.reason.as_deref(),
+                bigint(row.swept)?,
+                row.pending,
+                row.looked_at.0,
+            ];
+            there(run(conn, UPDATE, values)?)
+        }
+        Change::DeleteFanOut(FanOutKey { token, state, visit }) => {
+            run(conn, ITEMS_GONE, params![token.as_str(), state.as_str(), bigint(*visit)?])?;
+            there(run(conn, GONE, params![token.as_str(), state.as_str(), bigint(*visit)?])?)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A change that speaks of a row speaks of one that exists.
+fn there(rows: u64) -> Result<(), Broken> {
+    if rows == 1 {
+        return Ok(());
+    }
+    Err(Failure::new(FailureKind::Statement, format!("{rows} rows were there to change, not 1")).into())
 }
 
 /// What is done, in a sentence about its failure: the first of what it is done to, and how many more.
@@ -77,10 +155,10 @@ fn numbers<R>(rows: &[&R], value: impl Fn(&R) -> u64) -> Result<Vec<i64>, Broken
 fn insert_tokens(conn: &mut Connection, tokens: &[&Token]) -> Result<(), Broken> {
     const SQL: &str = "INSERT INTO tokens (id, folded, workflow, structure, state, status, visit, started_at, \
         entered_at, parent, seq, visits, counts, entered_by_event, entered_by_payload, paused_at, ended_by_event, \
-        ended_by_payload) \
+        ended_by_payload, child_index, errors) \
         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], \
         $8::bigint[], $9::bigint[], $10::text[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], \
-        $16::bigint[], $17::text[], $18::text[])";
+        $16::bigint[], $17::text[], $18::text[], $19::bigint[], $20::boolean[])";
     if tokens.is_empty() {
         return Ok(());
     }
@@ -103,6 +181,8 @@ fn insert_tokens(conn: &mut Connection, tokens: &[&Token]) -> Result<(), Broken>
         column(tokens, |t| t.paused_at.map(|at| at.0)),
         column(tokens, |t| t.ended_by.as_ref().map(|by| by.name.as_str())),
         column(tokens, |t| t.ended_by.as_ref().and_then(|by| by.payload.as_ref()).map(codec::write_object)),
+        tokens.iter().map(|t| t.index.map(bigint).transpose()).collect::<Result<Vec<_>, _>>()?,
+        column(tokens, |t| t.errors),
     ];
     run(conn, SQL, values).map(drop)
 }
@@ -130,11 +210,11 @@ fn update_tokens(conn: &mut Connection, tokens: &[&Token]) -> Result<(), Broken>
     const SQL: &str = "UPDATE tokens t SET status = g.status, entered_at = g.entered_at, seq = g.seq, \
         state = g.state, visit = g.visit, visits = g.visits, counts = g.counts, \
         entered_by_event = g.entered_by_event, entered_by_payload = g.entered_by_payload, paused_at = g.paused_at, \
-        ended_by_event = g.ended_by_event, ended_by_payload = g.ended_by_payload \
+        ended_by_event = g.ended_by_event, ended_by_payload = g.ended_by_payload, errors = g.errors \
         FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[], \
-        $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::text[], $14::text[]) AS g (folded, id, \
+        $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::text[], $14::text[], $15::boolean[]) AS g (folded, id, \
         status, entered_at, seq, state, visit, visits, counts, entered_by_event, entered_by_payload, paused_at, \
-        ended_by_event, ended_by_payload) \
+        ended_by_event, ended_by_payload, errors) \
         WHERE t.folded = g.folded AND t.id = g.id RETURNING t.id";
     if tokens.is_empty() {
         return Ok(());
@@ -154,6 +234,7 @@ fn update_tokens(conn: &mut Connection, tokens: &[&Token]) -> Result<(), Broken>
         column(tokens, |t| t.paused_at.map(|at| at.0)),
         column(tokens, |t| t.ended_by.as_ref().map(|by| by.name.as_str())),
         column(tokens, |t| t.ended_by.as_ref().and_then(|by| by.payload.as_ref()).map(codec::write_object)),
+        column(tokens, |t| t.errors),
     ];
     let found = sql::all(conn, SQL, values, |row| get::<String>(row, 0))?;
     each(&column(tokens, |t| t.id.clone()), found, "token")

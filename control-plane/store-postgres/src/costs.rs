@@ -38,6 +38,8 @@ fn token(id: String, status: Status, at: i64) -> Token {
         entered_at: NOW.plus_ms(at),
         paused_at: None,
         parent: (at % 2 == 0).then(|| "parent".into()),
+        index: None,
+        errors: false,
         seq: 1,
         visits: [("draft".into(), 1)].into(),
         counts: [].into(),

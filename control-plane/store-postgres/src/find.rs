@@ -6,13 +6,13 @@
 
 use sqlx::postgres::PgRow;
 use stateous_engine::Timestamp;
-use stateous_engine::model::Incarnation;
+use stateous_engine::model::{FanOutKey, Incarnation};
 use stateous_store::QueuedFilter;
 
 use crate::connection::Connection;
 use crate::failure::Broken;
 use crate::load::cannot_be_there;
-use crate::rows::{get, time, whole};
+use crate::rows::{self, FAN_OUT_KEY, get, time, whole};
 use crate::sql::{self, params};
 
 /// Queued tasks of active tokens that a claim may take, lowest id first.
@@ -109,6 +109,14 @@ pub(crate) fn due_timers(conn: &mut Connection, now: Timestamp, limit: u32) -> R
     sql::all(conn, SQL, params![now.0, i64::from(limit)], id)
 }
 
+/// Fan-outs for which there is something to do, longest waiting first.
+pub(crate) fn pending_fan_outs(conn: &mut Connection, limit: u32) -> Result<Vec<FanOutKey>, Broken> {
+    let sql = format!(
+        "SELECT {FAN_OUT_KEY} FROM fan_outs WHERE pending ORDER BY looked_at, token, state, visit LIMIT $1"
+    );
+    sql::all(conn, &sql, params![i64::from(limit)], rows::fan_out_key)
+}
+
 /// The first instant at which a lease will be over or a timer of an active token due.
 pub(crate) fn next_due(conn: &mut Connection) -> Result<Option<Timestamp>, Broken> {
     // A lease is over one millisecond after its end, a timer is due at its own.
@@ -138,7 +146,8 @@ pub(crate) fn held_tasks(conn: &mut Connection) -> Result<u64, Broken> {
 /// How many top tokens are active or paused in a workflow and structure that is none of `served`.
 pub(crate) fn live_tokens_outside(conn: &mut Connection, served: &[(&str, &str)]) -> Result<u64, Broken> {
     const SQL: &str = "SELECT workflow, structure, count(*) FROM tokens \
-        WHERE status IN ('active', 'paused') AND parent IS NULL GROUP BY workflow, structure";
+        WHERE status IN ('active', 'paused') AND (parent IS NULL OR child_index IS NOT NULL) \
+        GROUP BY workflow, structure";
     let live: Vec<(String, String, u64)> =
         sql::all(conn, SQL, params![], |row| Ok((get(row, 0)?, get(row, 1)?, whole(row, 2)?)))?;
     let outside = live.iter().filter(|(w, s, _)| !served.contains(&(w.as_str(), s.as_str())));

@@ -12,7 +12,7 @@ use stateous_engine::model::{Held, MemoryCell, Status, Task, Timer, Token};
 use crate::connection::Connection;
 use crate::failure::Broken;
 use crate::pending::CellKey;
-use crate::rows::{self, CELL, HELD, TASK, TIMER, TOKEN, get, whole};
+use crate::rows::{self, CELL, FAN_OUT, HELD, TASK, TIMER, TOKEN, bigint, get, whole};
 use crate::sql::{self, params};
 
 /// The most bytes of a memory that is looked up together with others.
@@ -57,6 +57,7 @@ pub(crate) fn load_all(conn: &mut Connection, all: &[Wanted]) -> Result<Vec<Load
         if let (Some(id), Some(key)) = (id, &wanted.key) {
             loaded.key_used = keys.contains(&(id.clone(), key.clone()));
         }
+        fan_outs(conn, wanted, id.as_ref(), loaded)?;
     }
     memories(conn, all, &mut loaded)?;
     Ok(loaded)
@@ -109,24 +110,38 @@ fn members(
 /// The tops of families, and what those of paused tokens hold.
 fn families(conn: &mut Connection, all: &[Wanted], loaded: &mut [Loaded]) -> Result<(), Broken> {
     let of_family = |wanted: &Wanted, loaded: &Loaded| {
-        loaded.member.as_ref().filter(|_| wanted.family || wanted.held).map(|member| member.token.clone())
+        loaded
+            .member
+            .as_ref()
+            .filter(|_| wanted.family || wanted.held || wanted.ancestors)
+            .map(|member| member.token.clone())
     };
     let tokens: Vec<Option<Token>> = all.iter().zip(&*loaded).map(|(w, l)| of_family(w, l)).collect();
-    let tops = tops(conn, tokens.iter().flatten())?;
+    let lines = ancestors(conn, tokens.iter().flatten())?;
+    let mut holders: Vec<Option<String>> = Vec::new();
     let (mut counted, mut holding) = (BTreeSet::new(), BTreeSet::new());
     for ((wanted, token), loaded) in all.iter().zip(&tokens).zip(&mut *loaded) {
+        holders.push(None);
         let Some(token) = token else { continue };
-        loaded.top = tops.get(&token.id).cloned();
-        if let Some(top) = loaded.top.as_deref().filter(|_| token.status == Status::Paused) {
-            counted.extend(wanted.family.then(|| top.to_owned()));
-            holding.extend(wanted.held.then(|| top.to_owned()));
+        let above = lines.get(&token.id).map_or(&[][..], Vec::as_slice);
+        let top = above.last().map_or(&token.id, |top| &top.id);
+        let holder = std::iter::once(token).chain(above).find(|token| token.index.is_some());
+        let holder = holder.map_or(top, |holder| &holder.id).clone();
+        loaded.top = (wanted.family || wanted.held).then(|| top.clone());
+        if token.status == Status::Paused {
+            counted.extend(wanted.family.then(|| holder.clone()));
+            holding.extend(wanted.held.then(|| holder.clone()));
+            holders.pop();
+            holders.push(Some(holder));
+        }
+        if wanted.ancestors {
+            loaded.ancestors = above.to_vec();
         }
     }
     let next = next_arrivals(conn, &counted)?;
     let held = held(conn, &holding)?;
-    for ((wanted, token), loaded) in all.iter().zip(&tokens).zip(loaded) {
-        let paused = token.as_ref().is_some_and(|token| token.status == Status::Paused);
-        let Some(top) = loaded.top.as_ref().filter(|_| paused) else { continue };
+    for ((wanted, holder), loaded) in all.iter().zip(&holders).zip(loaded) {
+        let Some(top) = holder else { continue };
         if wanted.family {
             loaded.next_arrival = next.get(top).copied().unwrap_or(1);
         }
@@ -259,35 +274,65 @@ fn taken<'a>(
     Ok(sql::all(conn, SQL, params![folded], |row| get(row, 0))?.into_iter().collect())
 }
 
-/// The top token of each token's family, a generation at a time. The id of a child is longer than its parent's, so a family
-/// that were deeper than an id is long would be a damaged one.
-fn tops<'a>(
+/// The tokens above each of these, its parent first, a generation at a time. The id of a child is longer than its parent's,
+/// so a family that were deeper than an id is long would be a damaged one.
+fn ancestors<'a>(
     conn: &mut Connection,
-    tokens: impl Iterator<Item = &'a Token>,
-) -> Result<BTreeMap<String, String>, Broken> {
-    const SQL: &str = "SELECT folded, id, parent FROM tokens WHERE folded = ANY($1)";
-    let mut tops: BTreeMap<String, (String, Option<String>)> =
-        tokens.map(|token| (token.id.clone(), (token.id.clone(), token.parent.clone()))).collect();
+    children: impl Iterator<Item = &'a Token>,
+) -> Result<BTreeMap<String, Vec<Token>>, Broken> {
+    let mut lines: BTreeMap<String, Vec<Token>> = BTreeMap::new();
+    let mut open: BTreeMap<String, String> = BTreeMap::new();
+    for child in children {
+        lines.insert(child.id.clone(), Vec::new());
+        open.extend(child.parent.clone().map(|parent| (child.id.clone(), parent)));
+    }
     for _ in 0..limits::TOKEN_ID {
-        let above: BTreeSet<String> =
-            tops.values().filter_map(|(_, parent)| Some(parent.as_ref()?.to_ascii_lowercase())).collect();
-        if above.is_empty() {
+        if open.is_empty() {
             break;
         }
-        let found: BTreeMap<String, (String, Option<String>)> =
-            sql::all(conn, SQL, params![Vec::from_iter(above)], |row| {
-                Ok((get(row, 0)?, (get(row, 1)?, get(row, 2)?)))
-            })?
-            .into_iter()
-            .collect();
-        for top in tops.values_mut() {
-            let Some(parent) = top.1.take() else { continue };
-            if let Some(above) = found.get(&parent.to_ascii_lowercase()) {
-                *top = above.clone();
-            }
+        let found = tokens(conn, open.values())?;
+        let mut next = BTreeMap::new();
+        for (child, parent) in std::mem::take(&mut open) {
+            let Some(row) = found.get(&parent.to_ascii_lowercase()).filter(|row| row.id == parent) else {
+                continue;
+            };
+            next.extend(row.parent.clone().map(|above| (child.clone(), above)));
+            lines.entry(child).or_default().push(row.clone());
         }
+        open = next;
     }
-    Ok(tops.into_iter().map(|(id, (top, _))| (id, top)).collect())
+    Ok(lines)
+}
+
+/// Fan-outs, items and held events that are asked for by name: few of them ever are.
+fn fan_outs(
+    conn: &mut Connection,
+    wanted: &Wanted,
+    id: Option<&String>,
+    into: &mut Loaded,
+) -> Result<(), Broken> {
+    const ITEMS: &str =
+        "SELECT items FROM fan_out_items WHERE token = $1 AND state = $2 AND visit = $3 AND number = $4";
+    const SWEPT: &str = "SELECT top FROM fan_outs WHERE top = $1 AND sweep IN ('pause', 'resume') LIMIT 1";
+    let row = format!("SELECT {FAN_OUT} FROM fan_outs WHERE token = $1 AND state = $2 AND visit = $3");
+    if let Some(id) = id.filter(|id| wanted.sweeping && !cannot_be_there(id)) {
+        into.sweeping = sql::first(conn, SWEPT, params![id.as_str()], |_| Ok(()))?.is_some();
+    }
+    for key in &wanted.fan_outs {
+        let values = params![key.token.as_str(), key.state.as_str(), bigint(key.visit)?];
+        into.fan_outs.insert(key.clone(), sql::first(conn, &row, values, rows::fan_out)?);
+    }
+    for (key, number) in &wanted.chunks {
+        let values = params![key.token.as_str(), key.state.as_str(), bigint(key.visit)?, bigint(*number)?];
+        let items = sql::first(conn, ITEMS, values, |row| Ok(get::<&str>(row, 0)?.into()))?;
+        into.chunks.extend(items.map(|items| ((key.clone(), *number), items)));
+    }
+    if !wanted.held_of.is_empty() {
+        let mut found = held(conn, &wanted.held_of.iter().cloned().collect())?;
+        let of = |id: &String| (id.clone(), found.remove(id).unwrap_or_default());
+        into.held_of = wanted.held_of.iter().map(of).collect();
+    }
+    Ok(())
 }
 
 /// The place after the last one that each family holds.

@@ -39,6 +39,8 @@ pub(crate) struct Pending {
     /// Values of memory cells; `None` deletes.
     pub(crate) cells: BTreeMap<CellKey, Option<Arc<str>>>,
     pub(crate) entries: Vec<Entry>,
+    /// Changes of fan-outs, in order; of several updates of one that follow each other, the last.
+    pub(crate) fan_outs: Vec<Change>,
     pub(crate) touched: Touched,
 }
 
@@ -92,6 +94,17 @@ impl Pending {
                 self.wiped.insert(token.clone());
                 true
             }
+            Change::InsertFanOut { .. } | Change::UpdateFanOut(_) | Change::DeleteFanOut(_) => {
+                let same = |last: &Change| match (last, change) {
+                    (Change::UpdateFanOut(last), Change::UpdateFanOut(row)) => last.key == row.key,
+                    _ => false,
+                };
+                if self.fan_outs.last().is_some_and(same) {
+                    self.fan_outs.pop();
+                }
+                self.fan_outs.push(change.clone());
+                true
+            }
             Change::Append(entry) => {
                 self.entries.push(entry.clone());
                 true
@@ -121,9 +134,10 @@ impl Pending {
 
     /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { tokens, contexts, tasks, timers, held, wiped, cells, entries, touched: _ } = self;
+        let Self { tokens, contexts, tasks, timers, held, wiped, cells, entries, fan_outs, touched: _ } =
+            self;
         let rows = tokens.len() + contexts.len() + tasks.len() + timers.len() + held.len();
-        rows + wiped.len() + cells.len() + entries.len() == 0
+        rows + wiped.len() + cells.len() + entries.len() + fan_outs.len() == 0
     }
 }
 
@@ -154,7 +168,10 @@ impl Touched {
             loaded.top.as_ref(),
             loaded.folded.as_ref(),
         ];
-        let others = wanted.members.iter().chain(&wanted.contexts).chain(&wanted.taken);
+        let of_fan_outs = wanted.fan_outs.iter().chain(wanted.chunks.iter().map(|(key, _)| key));
+        let others =
+            wanted.members.iter().chain(&wanted.contexts).chain(&wanted.taken).chain(&wanted.held_of);
+        let others = others.chain(of_fan_outs.map(|key| &key.token));
         tokens.into_iter().flatten().chain(others).any(|id| self.families.contains(&family(id)))
             || wanted.task.is_some_and(|id| self.tasks.contains(&id))
             || wanted.timer.is_some_and(|id| self.timers.contains(&id))
@@ -189,6 +206,8 @@ fn owners(change: &Change) -> [Option<&str>; 2] {
         Change::DeleteTimer(_) => [None, None],
         Change::InsertHeld(held) => [Some(&held.top), Some(&held.token)],
         Change::DeleteHeld { top, .. } => [Some(top), None],
+        Change::InsertFanOut { row, .. } | Change::UpdateFanOut(row) => [Some(&row.key.token), None],
+        Change::DeleteFanOut(key) => [Some(&key.token), None],
         Change::PutContext { token, .. }
         | Change::PutMemory { token, .. }
         | Change::DeleteMemory { token, .. }

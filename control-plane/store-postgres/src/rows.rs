@@ -5,7 +5,9 @@
 use sqlx::postgres::{PgRow, Postgres};
 use sqlx::{Decode, Row as _, Type};
 use stateous_engine::Timestamp;
-use stateous_engine::model::{Entry, EventRecord, Held, MemoryCell, Origin, Task, Timer, Token};
+use stateous_engine::model::{
+    Entry, EventRecord, FanOut, FanOutKey, Held, MemoryCell, Origin, Task, Timer, Token,
+};
 use stateous_store::{Assignment, ControlRow, Failure, FailureKind, ListedToken, Upload, codec};
 
 use crate::failure::Broken;
@@ -13,9 +15,9 @@ use crate::failure::Broken;
 /// Columns of a token; the table is called `t` where they are read.
 pub(crate) const TOKEN: &str = "t.id, t.workflow, t.structure, t.state, t.status, t.visit, t.started_at, \
     t.entered_at, t.parent, t.seq, t.visits, t.counts, t.entered_by_event, t.entered_by_payload, t.paused_at, \
-    t.ended_by_event, t.ended_by_payload";
+    t.ended_by_event, t.ended_by_payload, t.child_index, t.errors";
 /// How many columns a token has: what is read besides it comes after.
-pub(crate) const TOKEN_WIDTH: usize = 17;
+pub(crate) const TOKEN_WIDTH: usize = 19;
 
 pub(crate) fn token(row: &PgRow) -> Result<Token, Broken> {
     Ok(Token {
@@ -40,6 +42,8 @@ pub(crate) fn token(row: &PgRow) -> Result<Token, Broken> {
             Some(name) => Some(EventRecord { name, payload: object(row, 16, "tokens.ended_by_payload")? }),
             None => None,
         },
+        index: maybe_whole(row, 17)?,
+        errors: get(row, 18)?,
     })
 }
 
@@ -115,6 +119,37 @@ pub(crate) fn held(row: &PgRow) -> Result<Held, Broken> {
         context: codec::read_object("held.context", get(row, 8)?)?,
         schedules: codec::read_schedules(get(row, 9)?)?,
     })
+}
+
+/// Columns of a fan-out.
+pub(crate) const FAN_OUT: &str = "token, state, visit, top, workflow, digest, total, created, ended, counts, \
+    first_ended, sweep, reason, swept, pending, looked_at";
+
+pub(crate) fn fan_out(row: &PgRow) -> Result<FanOut, Broken> {
+    let sweep: Option<&str> = get(row, 11)?;
+    Ok(FanOut {
+        key: fan_out_key(row)?,
+        top: get(row, 3)?,
+        workflow: get(row, 4)?,
+        digest: get(row, 5)?,
+        total: whole(row, 6)?,
+        created: whole(row, 7)?,
+        ended: whole(row, 8)?,
+        counts: codec::read_ended(get(row, 9)?)?,
+        first_ended: maybe_whole(row, 10)?,
+        sweep: sweep.map(codec::read_sweep).transpose()?,
+        reason: get(row, 12)?,
+        swept: whole(row, 13)?,
+        pending: get(row, 14)?,
+        looked_at: time(row, 15)?,
+    })
+}
+
+/// Columns of a fan-out's key.
+pub(crate) const FAN_OUT_KEY: &str = "token, state, visit";
+
+pub(crate) fn fan_out_key(row: &PgRow) -> Result<FanOutKey, Broken> {
+    Ok(FanOutKey { token: get(row, 0)?, state: get(row, 1)?, visit: whole(row, 2)? })
 }
 
 /// Columns of a memory cell.
@@ -193,6 +228,14 @@ pub(crate) fn whole(row: &PgRow, column: usize) -> Result<u64, Broken> {
         let message = format!("a column holds {number}, which is below 0; restore the row from a backup");
         Failure::new(FailureKind::Statement, message).into()
     })
+}
+
+/// Such a number, or none.
+fn maybe_whole(row: &PgRow, column: usize) -> Result<Option<u64>, Broken> {
+    match get::<Option<i64>>(row, column)? {
+        None => Ok(None),
+        Some(_) => whole(row, column).map(Some),
+    }
 }
 
 /// An instant.

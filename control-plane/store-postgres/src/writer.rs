@@ -7,7 +7,7 @@ use std::time::Instant;
 use stateous_engine::Timestamp;
 use stateous_engine::change::Change;
 use stateous_engine::loaded::{Loaded, Wanted};
-use stateous_engine::model::Incarnation;
+use stateous_engine::model::{FanOutKey, Incarnation};
 use stateous_store::{
     Assignment, ControlRow, Failure, FailureKind, NewAssignment, QueuedFilter, Upload, Writer,
 };
@@ -283,6 +283,10 @@ impl Writer for PostgresWriter {
 
     fn due_timers(&mut self, now: Timestamp, limit: u32) -> Result<Vec<u64>, Failure> {
         find::due_timers(self.written()?, now, limit).during("find timers that are due")
+    }
+
+    fn pending_fan_outs(&mut self, limit: u32) -> Result<Vec<FanOutKey>, Failure> {
+        find::pending_fan_outs(self.written()?, limit).during("find fan-outs that can go on")
     }
 
     fn extend_leases(&mut self, ms: i64) -> Result<u64, Failure> {

@@ -41,6 +41,8 @@ fn token(id: &str) -> Change {
         entered_at: NOW,
         paused_at: None,
         parent: None,
+        index: None,
+        errors: false,
         seq: 0,
         visits: [("draft".to_owned(), 1)].into(),
         counts: [].into(),

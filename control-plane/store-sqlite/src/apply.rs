@@ -4,9 +4,11 @@
 //! updates leave what is indexed alone (a note moves a token's `seq`, a heartbeat a task's lease), so each update first
 //! tries to be that small, and only when the row differs more than that sets everything.
 
+use std::sync::Arc;
+
 use rusqlite::{Connection, params};
 use stateous_engine::change::Change;
-use stateous_engine::model::{Entry, Held, MemoryCell, Task, Timer, Token};
+use stateous_engine::model::{Entry, FanOut, FanOutKey, Held, MemoryCell, Sweep, Task, Timer, Token};
 use stateous_store::{Failure, FailureKind, codec};
 
 use crate::failure::Broken;
@@ -26,6 +28,9 @@ pub(crate) fn apply(conn: &Connection, change: &Change) -> Result<(), Broken> {
         Change::DeleteTimer(id) => delete_timer(conn, *id),
         Change::InsertHeld(held) => insert_held(conn, held),
         Change::DeleteHeld { top, arrival } => delete_held(conn, top, *arrival),
+        Change::InsertFanOut { row, chunks } => insert_fan_out(conn, row, chunks),
+        Change::UpdateFanOut(row) => update_fan_out(conn, row),
+        Change::DeleteFanOut(key) => delete_fan_out(conn, key),
         Change::PutMemory { token, state, cell } => put_memory(conn, token, state, cell),
         Change::DeleteMemory { token, state, key } => delete_memory(conn, token, state, key),
         Change::DeleteAllMemory { token } => delete_all_memory(conn, token),
@@ -45,6 +50,9 @@ pub(crate) fn doing(change: &Change) -> String {
         Change::UpdateTimer(timer) => format!("update timer {}", timer.id),
         Change::InsertHeld(held) => format!("hold event {} of token {}", held.arrival, held.token),
         Change::DeleteHeld { top, arrival } => format!("delete held event {arrival} of token {top}"),
+        Change::InsertFanOut { row, .. } => format!("fan token {} out", row.key.token),
+        Change::UpdateFanOut(row) => format!("update the fan-out of token {}", row.key.token),
+        Change::DeleteFanOut(key) => format!("delete the fan-out of token {}", key.token),
         Change::DeleteTimer(id) => format!("delete timer {id}"),
         Change::PutMemory { token, .. } | Change::DeleteMemory { token, .. } => {
             format!("change the memory of token {token}")
@@ -57,8 +65,8 @@ pub(crate) fn doing(change: &Change) -> String {
 fn insert_token(conn: &Connection, token: &Token, context: &str) -> Result<(), Broken> {
     const SQL: &str = "INSERT INTO tokens (id, folded, workflow, structure, state, status, visit, started_at, \
         entered_at, parent, seq, visits, counts, entered_by_event, entered_by_payload, paused_at, ended_by_event, \
-        ended_by_payload) \
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
+        ended_by_payload, child_index, errors) \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
     run(
         conn,
         SQL,
@@ -81,20 +89,22 @@ fn insert_token(conn: &Connection, token: &Token, context: &str) -> Result<(), B
             token.paused_at.map(|at| at.0),
             token.ended_by.as_ref().map(|by| &by.name),
             token.ended_by.as_ref().and_then(|by| by.payload.as_ref()).map(codec::write_object),
+            token.index,
+            token.errors,
         ],
     )?;
     run(conn, "INSERT INTO contexts (token, context) VALUES (?1, ?2)", params![token.id, context])?;
     Ok(())
 }
 
-/// A token keeps its workflow, structure, start and parent.
+/// A token keeps its workflow, structure, start, parent and place.
 fn update_token(conn: &Connection, token: &Token) -> Result<(), Broken> {
     const COUNTERS: &str = "UPDATE tokens SET seq = ?5, state = ?6, visit = ?7, visits = ?8, counts = ?9, \
-        entered_by_event = ?10, entered_by_payload = ?11, paused_at = ?12, ended_by_event = ?13, ended_by_payload = ?14 \
-        WHERE folded = ?1 AND id = ?2 AND status = ?3 AND entered_at = ?4";
+        entered_by_event = ?10, entered_by_payload = ?11, paused_at = ?12, ended_by_event = ?13, ended_by_payload = ?14, \
+        errors = ?15 WHERE folded = ?1 AND id = ?2 AND status = ?3 AND entered_at = ?4";
     const ALL: &str = "UPDATE tokens SET status = ?3, entered_at = ?4, seq = ?5, state = ?6, visit = ?7, \
         visits = ?8, counts = ?9, entered_by_event = ?10, entered_by_payload = ?11, paused_at = ?12, \
-        ended_by_event = ?13, ended_by_payload = ?14 WHERE folded = ?1 AND id = ?2";
+        ended_by_event = ?13, ended_by_payload = ?14, errors = ?15 WHERE folded = ?1 AND id = ?2";
     let folded = token.id.to_ascii_lowercase();
     let visits = codec::write_counts(&token.visits);
     let counts = codec::write_counts(&token.counts);
@@ -114,6 +124,7 @@ fn update_token(conn: &Connection, token: &Token) -> Result<(), Broken> {
         token.paused_at.map(|at| at.0),
         token.ended_by.as_ref().map(|by| &by.name),
         token.ended_by.as_ref().and_then(|by| by.payload.as_ref()).map(codec::write_object),
+        token.errors,
     ];
     if run(conn, COUNTERS, values)? == 1 {
         return Ok(());
@@ -226,6 +237,71 @@ fn insert_held(conn: &Connection, held: &Held) -> Result<(), Broken> {
 
 fn delete_held(conn: &Connection, top: &str, arrival: u64) -> Result<(), Broken> {
     one(run(conn, "DELETE FROM held WHERE top = ?1 AND arrival = ?2", params![top, arrival])?)
+}
+
+fn insert_fan_out(conn: &Connection, row: &FanOut, chunks: &[Arc<str>]) -> Result<(), Broken> {
+    const ROW: &str = "INSERT INTO fan_outs (token, state, visit, top, workflow, digest, total, created, ended, counts, \
+        first_ended, sweep, reason, swept, pending, looked_at) \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+    const ITEMS: &str =
+        "INSERT INTO fan_out_items (token, state, visit, number, items) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let FanOutKey { token, state, visit } = &row.key;
+    run(
+        conn,
+        ROW,
+        params![
+            token,
+            state,
+            visit,
+            row.top,
+            row.workflow,
+            row.digest,
+            row.total,
+            row.created,
+            row.ended,
+            codec::write_ended(&row.counts),
+            row.first_ended,
+            row.sweep.map(Sweep::as_str),
+            row.reason,
+            row.swept,
+            row.pending,
+            row.looked_at.0,
+        ],
+    )?;
+    for (number, items) in (0_u64..).zip(chunks) {
+        run(conn, ITEMS, params![token, state, visit, number, items])?;
+    }
+    Ok(())
+}
+
+/// A fan-out keeps its items, and so their number and digest, and its family and workflow.
+fn update_fan_out(conn: &Connection, row: &FanOut) -> Result<(), Broken> {
+    const SQL: &str = "UPDATE fan_outs SET created = ?4, ended = ?5, counts = ?6, first_ended = ?7, sweep = ?8, reason = ?9, \
+        swept = ?10, pending = ?11, looked_at = ?12 WHERE token = ?1 AND state = ?2 AND visit = ?3";
+    let FanOutKey { token, state, visit } = &row.key;
+    let values = params![
+        token,
+        state,
+        visit,
+        row.created,
+        row.ended,
+        codec::write_ended(&row.counts),
+        row.first_ended,
+        row.sweep.map(Sweep::as_str),
+        row.reason,
+        row.swept,
+        row.pending,
+        row.looked_at.0,
+    ];
+    one(run(conn, SQL, values)?)
+}
+
+fn delete_fan_out(conn: &Connection, key: &FanOutKey) -> Result<(), Broken> {
+    const ROW: &str = "DELETE FROM fan_outs WHERE token = ?1 AND state = ?2 AND visit = ?3";
+    const ITEMS: &str = "DELETE FROM fan_out_items WHERE token = ?1 AND state = ?2 AND visit = ?3";
+    let FanOutKey { token, state, visit } = key;
+    run(conn, ITEMS, params![token, state, visit])?;
+    one(run(conn, ROW, params![token, state, visit])?)
 }
 
 fn put_memory(conn: &Connection, token: &str, state: &str, cell: &MemoryCell) -> Result<(), Broken> {

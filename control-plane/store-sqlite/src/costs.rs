@@ -11,8 +11,8 @@ use stateous_engine::change::Change;
 use stateous_engine::json::Object;
 use stateous_engine::loaded::Wanted;
 use stateous_engine::model::{
-    Entry, EventRecord, Held, Incarnation, Kind, MemoryCell, Status, Task, TaskStatus, Timer, TimerKind,
-    Token,
+    Entry, EventRecord, FanOut, FanOutKey, Held, Incarnation, Kind, MemoryCell, Status, Sweep, Task,
+    TaskStatus, Timer, TimerKind, Token,
 };
 use stateous_store::{QueuedFilter, Store, TaskFilter, TokenFilter, TokenPlace};
 use tempfile::TempDir;
@@ -36,6 +36,8 @@ fn token(id: String, status: Status, at: i64) -> Token {
         entered_at: NOW.plus_ms(at),
         paused_at: None,
         parent: (at % 2 == 0).then(|| "parent".into()),
+        index: None,
+        errors: false,
         seq: 1,
         visits: [("draft".into(), 1)].into(),
         counts: [].into(),
@@ -95,6 +97,26 @@ fn held(token: &str) -> Held {
     }
 }
 
+/// A fan-out of a token, in which `ended` of 100,000 children ended.
+fn fan_out(token: &str, ended: u64, pending: bool) -> FanOut {
+    FanOut {
+        key: FanOutKey { token: token.into(), state: "checks".into(), visit: 1 },
+        top: token.into(),
+        workflow: "lint".into(),
+        digest: "sha256:".into(),
+        total: 100_000,
+        created: 100_000,
+        ended,
+        counts: [("completed".into(), [("draft".into(), ended)].into())].into(),
+        first_ended: Some(0),
+        sweep: (ended % 3 == 1).then_some(Sweep::Pause),
+        reason: None,
+        swept: 0,
+        pending,
+        looked_at: NOW,
+    }
+}
+
 fn put(key: &str) -> Change {
     let cell = MemoryCell { key: key.into(), value: "1".into() };
     Change::PutMemory { token: "T-1".into(), state: "draft".into(), cell }
@@ -120,6 +142,7 @@ fn filled(size: u64) -> (TempDir, SqliteStore) {
                 entry("T-1", number),
                 put(&format!("k-{number}")),
                 Change::InsertHeld(held(&id)),
+                Change::InsertFanOut { row: fan_out(&id, number, number < 9), chunks: vec!["{}".into(); 3] },
             ])
             .unwrap();
     }
@@ -189,6 +212,10 @@ fn no_verb_grows_with_the_database() {
     check("a new start", &|conn| find::tasks_of_other_starts(conn, "vm", &start).map(drop));
     check("leases", &|conn| find::expired_leases(conn, NOW, 100).map(drop));
     check("timers", &|conn| find::due_timers(conn, NOW, 100).map(drop));
+    check("fan-outs", &|conn| find::pending_fan_outs(conn, 4).map(drop));
+    let key = || fan_out("T-9", 1, true).key;
+    let of_fan_out = Wanted { sweeping: true, ancestors: true, held_of: vec!["T-6".into()], ..token_6() };
+    load("a step of a fan-out", Wanted { fan_outs: vec![key()], chunks: vec![(key(), 1)], ..of_fan_out });
     check("the next instant", &|conn| find::next_due(conn).map(drop));
 
     let changes = [
@@ -201,6 +228,9 @@ fn no_verb_grows_with_the_database() {
         Change::DeleteTimer(9),
         Change::InsertHeld(Held { arrival: 2, ..held("T-6") }),
         Change::DeleteHeld { top: "T-6".into(), arrival: 1 },
+        Change::InsertFanOut { row: fan_out("new", 1, true), chunks: vec!["{}".into()] },
+        Change::UpdateFanOut(fan_out("T-9", 2, true)),
+        Change::DeleteFanOut(key()),
         Change::PutContext { token: "T-9".into(), context: "{}".into() },
         put("k-9"),
         entry("T-1", 100_000),

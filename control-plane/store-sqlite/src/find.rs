@@ -1,14 +1,15 @@
-//! Finds work: queued tasks, leases that are over, timers that are due. Each question has its own partial index, so that
+//! Finds work: queued tasks, leases that are over, timers that are due, fan-outs that can go on. Each question has its own partial index, so that
 //! an answer costs the same beside a million rows that are none of its business.
 
 use std::collections::BinaryHeap;
 
 use rusqlite::{Connection, params};
 use stateous_engine::Timestamp;
-use stateous_engine::model::Incarnation;
+use stateous_engine::model::{FanOutKey, Incarnation};
 use stateous_store::QueuedFilter;
 
 use crate::failure::Broken;
+use crate::rows::{self, FAN_OUT_KEY};
 use crate::sql;
 
 /// Queued tasks of active tokens that a claim may take, lowest id first.
@@ -121,6 +122,14 @@ pub(crate) fn due_timers(conn: &Connection, now: Timestamp, limit: u32) -> Resul
     sql::all(conn, SQL, params![now.0, limit], |row| Ok(row.get(0)?))
 }
 
+/// Fan-outs for which there is something to do, longest waiting first.
+pub(crate) fn pending_fan_outs(conn: &Connection, limit: u32) -> Result<Vec<FanOutKey>, Broken> {
+    let sql = format!(
+        "SELECT {FAN_OUT_KEY} FROM fan_outs INDEXED BY fan_outs_pending WHERE pending = 1 ORDER BY looked_at, token, state, visit LIMIT ?1"
+    );
+    sql::all(conn, &sql, [limit], rows::fan_out_key)
+}
+
 /// The first instant at which a lease will be over or a timer of an active token due.
 pub(crate) fn next_due(conn: &Connection) -> Result<Option<Timestamp>, Broken> {
     // A lease is over one millisecond after its end, a timer is due at its own.
@@ -148,10 +157,12 @@ pub(crate) fn held_tasks(conn: &Connection) -> Result<u64, Broken> {
     Ok(sql::first(conn, SQL, [], |row| Ok(row.get(0)?))?.unwrap_or(0))
 }
 
-/// How many top tokens are active or paused in a workflow and structure that is none of `served`.
+/// How many top tokens and children of fan-outs are active or paused in a workflow and structure that is none of `served`:
+/// such a child can outlive its top token for as long as a sweep takes.
 pub(crate) fn live_tokens_outside(conn: &Connection, served: &[(&str, &str)]) -> Result<u64, Broken> {
     const SQL: &str = "SELECT workflow, structure, count(*) FROM tokens \
-        WHERE status IN ('active', 'paused') AND parent IS NULL GROUP BY workflow, structure";
+        WHERE status IN ('active', 'paused') AND (parent IS NULL OR child_index IS NOT NULL) \
+        GROUP BY workflow, structure";
     let live: Vec<(String, String, u64)> =
         sql::all(conn, SQL, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let outside = live.iter().filter(|(w, s, _)| !served.contains(&(w.as_str(), s.as_str())));

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use rusqlite::{Connection, params};
 use stateous_engine::limits;
 use stateous_engine::loaded::{Loaded, Member, Wanted};
-use stateous_engine::model::{Held, Status, Task, Timer, Token};
+use stateous_engine::model::{FanOut, FanOutKey, Held, Status, Task, Timer, Token};
 
 use crate::failure::Broken;
-use crate::rows::{self, CELL, HELD, TASK, TIMER, TOKEN};
+use crate::rows::{self, CELL, FAN_OUT, HELD, TASK, TIMER, TOKEN};
 use crate::sql;
 
 /// What SQLite holds for `wanted`; the ids of the next task and timer are the writer's to add.
@@ -38,15 +38,24 @@ pub(crate) fn load(conn: &Connection, wanted: &Wanted) -> Result<Loaded, Broken>
             _ => {}
         }
         if let Some(token) = loaded.member.as_ref().map(|member| &member.token)
-            && (wanted.family || wanted.held)
+            && (wanted.family || wanted.held || wanted.ancestors)
         {
-            let top = top(conn, token)?;
-            if token.status == Status::Paused {
-                loaded.next_arrival = if wanted.family { next_arrival(conn, &top)? } else { 0 };
-                loaded.held = if wanted.held { held(conn, &top)? } else { Vec::new() };
+            let ancestors = ancestors(conn, token)?;
+            if wanted.family || wanted.held {
+                let mut line = std::iter::once(token).chain(&ancestors);
+                let top = ancestors.last().map_or(&token.id, |top| &top.id);
+                if token.status == Status::Paused {
+                    let holder = line.find(|token| token.index.is_some()).map_or(top, |token| &token.id);
+                    loaded.next_arrival = if wanted.family { next_arrival(conn, holder)? } else { 0 };
+                    loaded.held = if wanted.held { held(conn, holder)? } else { Vec::new() };
+                }
+                loaded.top = Some(top.clone());
             }
-            loaded.top = Some(top);
+            if wanted.ancestors {
+                loaded.ancestors = ancestors;
+            }
         }
+        loaded.sweeping = wanted.sweeping && is_swept(conn, &id)?;
         if let Some(key) = &wanted.key {
             loaded.key_used = key_used(conn, &id, key)?;
         }
@@ -64,6 +73,17 @@ pub(crate) fn load(conn: &Connection, wanted: &Wanted) -> Result<Loaded, Broken>
     }
     for folded in &wanted.taken {
         loaded.taken.insert(folded.clone(), is_taken(conn, folded)?);
+    }
+    for key in &wanted.fan_outs {
+        loaded.fan_outs.insert(key.clone(), fan_out(conn, key)?);
+    }
+    for (key, number) in &wanted.chunks {
+        if let Some(items) = items(conn, key, *number)? {
+            loaded.chunks.insert((key.clone(), *number), items);
+        }
+    }
+    for id in &wanted.held_of {
+        loaded.held_of.insert(id.clone(), held(conn, id)?);
     }
     if let Some(task) = &loaded.task {
         if wanted.memory {
@@ -126,18 +146,33 @@ fn timer(conn: &Connection, id: u64) -> Result<Option<Timer>, Broken> {
     sql::first(conn, &format!("SELECT {TIMER} FROM timers WHERE id = ?1"), [id], rows::timer)
 }
 
-/// The top token of a token's family. The id of a child is longer than its parent's, so a family that were deeper than an
-/// id is long would be a damaged one.
-fn top(conn: &Connection, token: &Token) -> Result<String, Broken> {
-    const SQL: &str = "SELECT id, parent FROM tokens WHERE folded = ?1";
-    let (mut top, mut parent) = (token.id.clone(), token.parent.clone());
+/// The tokens above a token, its parent first. The id of a child is longer than its parent's, so a family that were deeper
+/// than an id is long would be a damaged one.
+fn ancestors(conn: &Connection, child: &Token) -> Result<Vec<Token>, Broken> {
+    let mut found: Vec<Token> = Vec::new();
     for _ in 0..limits::TOKEN_ID {
-        let Some(above) = parent else { break };
-        let row = sql::first(conn, SQL, [above.to_ascii_lowercase()], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let Some(row) = row else { break };
-        (top, parent) = row;
+        let Some(above) = &found.last().unwrap_or(child).parent else { break };
+        let Some(row) = token(conn, above)?.filter(|row| row.id == *above) else { break };
+        found.push(row);
     }
-    Ok(top)
+    Ok(found)
+}
+
+fn fan_out(conn: &Connection, key: &FanOutKey) -> Result<Option<FanOut>, Broken> {
+    let sql = format!("SELECT {FAN_OUT} FROM fan_outs WHERE token = ?1 AND state = ?2 AND visit = ?3");
+    sql::first(conn, &sql, params![key.token, key.state, key.visit], rows::fan_out)
+}
+
+fn items(conn: &Connection, key: &FanOutKey, number: u64) -> Result<Option<Arc<str>>, Broken> {
+    const SQL: &str =
+        "SELECT items FROM fan_out_items WHERE token = ?1 AND state = ?2 AND visit = ?3 AND number = ?4";
+    sql::first(conn, SQL, params![key.token, key.state, key.visit, number], |row| Ok(row.get(0)?))
+}
+
+/// Whether a fan-out of the family of this top token still has to tell its children of a pause or a resume.
+fn is_swept(conn: &Connection, top: &str) -> Result<bool, Broken> {
+    const SQL: &str = "SELECT 1 FROM fan_outs INDEXED BY fan_outs_swept WHERE top = ?1 AND sweep IN ('pause', 'resume') LIMIT 1";
+    Ok(sql::first(conn, SQL, [top], |_| Ok(()))?.is_some())
 }
 
 fn next_arrival(conn: &Connection, top: &str) -> Result<u64, Broken> {

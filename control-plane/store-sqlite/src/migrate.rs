@@ -24,6 +24,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "ended_by", sql: include_str!("../migrations/0003_ended_by.sql") },
     Migration { name: "private", sql: include_str!("../migrations/0004_private.sql") },
     Migration { name: "listing", sql: include_str!("../migrations/0005_listing.sql") },
+    Migration { name: "fan_outs", sql: include_str!("../migrations/0006_fan_outs.sql") },
 ];
 
 /// What an SQLite header says of a file that is ours: "Stus".

@@ -4,7 +4,9 @@
 
 use rusqlite::Row;
 use stateous_engine::Timestamp;
-use stateous_engine::model::{Entry, EventRecord, Held, MemoryCell, Origin, Task, Timer, Token};
+use stateous_engine::model::{
+    Entry, EventRecord, FanOut, FanOutKey, Held, MemoryCell, Origin, Task, Timer, Token,
+};
 use stateous_store::{Assignment, ControlRow, ListedToken, Upload, codec};
 
 use crate::failure::Broken;
@@ -12,9 +14,9 @@ use crate::failure::Broken;
 /// Columns of a token; the table is called `t` where they are read.
 pub(crate) const TOKEN: &str = "t.id, t.workflow, t.structure, t.state, t.status, t.visit, t.started_at, \
     t.entered_at, t.parent, t.seq, t.visits, t.counts, t.entered_by_event, t.entered_by_payload, t.paused_at, \
-    t.ended_by_event, t.ended_by_payload";
+    t.ended_by_event, t.ended_by_payload, t.child_index, t.errors";
 /// How many columns a token has: what is read besides it comes after.
-pub(crate) const TOKEN_WIDTH: usize = 17;
+pub(crate) const TOKEN_WIDTH: usize = 19;
 
 pub(crate) fn token(row: &Row<'_>) -> Result<Token, Broken> {
     Ok(Token {
@@ -39,6 +41,8 @@ pub(crate) fn token(row: &Row<'_>) -> Result<Token, Broken> {
             Some(name) => Some(EventRecord { name, payload: object(row, 16, "tokens.ended_by_payload")? }),
             None => None,
         },
+        index: row.get(17)?,
+        errors: row.get(18)?,
     })
 }
 
@@ -112,6 +116,37 @@ pub(crate) fn held(row: &Row<'_>) -> Result<Held, Broken> {
         context: codec::read_object("held.context", &row.get::<_, String>(8)?)?,
         schedules: codec::read_schedules(&row.get::<_, String>(9)?)?,
     })
+}
+
+/// Columns of a fan-out.
+pub(crate) const FAN_OUT: &str = "token, state, visit, top, workflow, digest, total, created, ended, counts, \
+    first_ended, sweep, reason, swept, pending, looked_at";
+
+pub(crate) fn fan_out(row: &Row<'_>) -> Result<FanOut, Broken> {
+    let sweep: Option<String> = row.get(11)?;
+    Ok(FanOut {
+        key: fan_out_key(row)?,
+        top: row.get(3)?,
+        workflow: row.get(4)?,
+        digest: row.get(5)?,
+        total: row.get(6)?,
+        created: row.get(7)?,
+        ended: row.get(8)?,
+        counts: codec::read_ended(&row.get::<_, String>(9)?)?,
+        first_ended: row.get(10)?,
+        sweep: sweep.map(|word| codec::read_sweep(&word)).transpose()?,
+        reason: row.get(12)?,
+        swept: row.get(13)?,
+        pending: row.get(14)?,
+        looked_at: time(row, 15)?,
+    })
+}
+
+/// Columns of a fan-out's key.
+pub(crate) const FAN_OUT_KEY: &str = "token, state, visit";
+
+pub(crate) fn fan_out_key(row: &Row<'_>) -> Result<FanOutKey, Broken> {
+    Ok(FanOutKey { token: row.get(0)?, state: row.get(1)?, visit: row.get(2)? })
 }
 
 /// Columns of a memory cell.

@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 use stateous_engine::Timestamp;
 use stateous_engine::change::Change;
 use stateous_engine::loaded::{Loaded, Wanted};
-use stateous_engine::model::Incarnation;
+use stateous_engine::model::{FanOutKey, Incarnation};
 use stateous_store::{
     Assignment, ControlRow, Failure, FailureKind, NewAssignment, QueuedFilter, Upload, Writer,
 };
@@ -144,6 +144,10 @@ impl Writer for SqliteWriter {
 
     fn due_timers(&mut self, now: Timestamp, limit: u32) -> Result<Vec<u64>, Failure> {
         find::due_timers(self.tx()?, now, limit).during("find timers that are due")
+    }
+
+    fn pending_fan_outs(&mut self, limit: u32) -> Result<Vec<FanOutKey>, Failure> {
+        find::pending_fan_outs(self.tx()?, limit).during("find fan-outs that can go on")
     }
 
     fn extend_leases(&mut self, ms: i64) -> Result<u64, Failure> {
@@ -307,12 +311,12 @@ mod tests {
     #[test]
     fn a_row_that_does_not_read_is_one_inputs_fault() {
         let (_folder, _store, mut writer) = opened();
-        const DAMAGED: &str = "INSERT INTO tokens VALUES ('t', 't', 'w', 'x', 's', 'completed_with_errors', 1, 1, 1, \
-            NULL, 1, '{}', '{}', 'e', NULL, NULL, NULL, NULL)";
+        const DAMAGED: &str = "INSERT INTO tokens VALUES ('t', 't', 'w', 'x', 's', 'active', 1, 1, 1, \
+            NULL, 1, '[]', '{}', 'e', NULL, NULL, NULL, NULL, NULL, 0)";
         writer.conn().unwrap().execute_batch(DAMAGED).unwrap();
         writer.begin().unwrap();
         let failure = writer.load(&Wanted { token: Some("t".to_owned()), ..Wanted::default() }).unwrap_err();
         assert_eq!(failure.kind, FailureKind::Statement);
-        assert!(failure.message.contains(r#"tokens.status holds "completed_with_errors""#), "{failure}");
+        assert!(failure.message.contains("tokens.visits does not hold"), "{failure}");
     }
 }

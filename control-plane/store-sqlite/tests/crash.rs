@@ -128,6 +128,8 @@ fn change(number: u64) -> Vec<Change> {
         entered_at: NOW,
         paused_at: None,
         parent: None,
+        index: None,
+        errors: false,
         seq: 3,
         visits: [(state.clone(), 1)].into(),
         counts: [].into(),

@@ -12,7 +12,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use stateous_engine::input::Schedule;
 use stateous_engine::json::{Json, Object, parse_stored};
-use stateous_engine::model::{Kind, Private, Status, TaskStatus, TimerKind};
+use stateous_engine::model::{Kind, Private, Status, Sweep, TaskStatus, TimerKind};
 
 use crate::failure::{Failure, FailureKind};
 use crate::rows::RoutineLimits;
@@ -142,6 +142,28 @@ pub fn write_counts(counts: &BTreeMap<String, u64>) -> String {
 /// When the text is not a JSON object of whole numbers.
 pub fn read_counts(column: &'static str, text: &str) -> Result<BTreeMap<String, u64>, Failure> {
     serde_json::from_str(text).map_err(|e| damaged(column, "a JSON object of whole numbers", e))
+}
+
+/// The stored form of how many children of a fan-out ended, by status and last state.
+#[must_use]
+pub fn write_ended(counts: &BTreeMap<String, BTreeMap<String, u64>>) -> String {
+    text(counts)
+}
+
+/// How many children of a fan-out ended, by status and last state.
+///
+/// # Errors
+/// When the text is not a JSON object of such objects of whole numbers.
+pub fn read_ended(text: &str) -> Result<BTreeMap<String, BTreeMap<String, u64>>, Failure> {
+    serde_json::from_str(text).map_err(|e| damaged("fan_outs.counts", "whole numbers by status and state", e))
+}
+
+/// What a fan-out's children still have to be told.
+///
+/// # Errors
+/// When the word is not one of ours.
+pub fn read_sweep(word: &str) -> Result<Sweep, Failure> {
+    Sweep::parse(word).ok_or_else(|| unknown("fan_outs.sweep", word))
 }
 
 /// The stored form of a routine's limits: only those that were given.
@@ -322,5 +344,7 @@ mod tests {
         check(read_status("ACTIVE").unwrap_err(), r#"tokens.status holds "ACTIVE""#);
         check(read_task_status("").unwrap_err(), "tasks.status");
         check(read_timer_kind("alarm").unwrap_err(), "timers.kind");
+        check(read_sweep("stop").unwrap_err(), r#"fan_outs.sweep holds "stop""#);
+        check(read_ended(r#"{"failed":1}"#).unwrap_err(), "fan_outs.counts does not hold");
     }
 }

@@ -11,7 +11,7 @@ use crate::traits::QueuedFilter;
 /// Which tokens a listing names. Newest entry first, then by id; with a prefix by id, without regard to ASCII case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenFilter {
-    /// Only in this status.
+    /// Only in this status; `completed` is also `completed_with_errors`.
     pub status: Option<Status>,
     /// Only of this workflow.
     pub workflow: Option<String>,
@@ -105,6 +105,18 @@ pub struct TaskFilter {
     pub after: u64,
     /// At most so many.
     pub limit: u32,
+}
+
+impl TokenFilter {
+    /// Whether the listing names tokens in this status.
+    #[must_use]
+    pub fn takes(&self, status: Status) -> bool {
+        match self.status {
+            None => true,
+            Some(Status::Completed) => status.is_completed(),
+            Some(wanted) => status == wanted,
+        }
+    }
 }
 
 /// A page of a listing of tasks.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use stateous_engine::Timestamp;
 use stateous_engine::change::{Change, TokenView};
 use stateous_engine::loaded::{Loaded, Wanted};
-use stateous_engine::model::{Entry, Incarnation, Task};
+use stateous_engine::model::{Entry, FanOutKey, Incarnation, Task};
 
 use crate::failure::Failure;
 use crate::rows::{
@@ -74,11 +74,13 @@ pub trait Writer: Send {
     fn expired_leases(&mut self, now: Timestamp, limit: u32) -> Result<Vec<u64>, Failure>;
     /// Ids of timers of active tokens that are due at `now`, by due time, then id.
     fn due_timers(&mut self, now: Timestamp, limit: u32) -> Result<Vec<u64>, Failure>;
+    /// Fan-outs for which there is something to do, longest waiting first.
+    fn pending_fan_outs(&mut self, limit: u32) -> Result<Vec<FanOutKey>, Failure>;
     /// Moves every open lease `ms` later. Answers how many.
     fn extend_leases(&mut self, ms: i64) -> Result<u64, Failure>;
     /// How many tasks are held under a lease.
     fn held_tasks(&mut self) -> Result<u64, Failure>;
-    /// How many top tokens are active or paused in a workflow and structure that is none of these.
+    /// How many top tokens and children of fan-outs are active or paused in a workflow and structure that is none of these.
     fn live_tokens_outside(&mut self, served: &[(&str, &str)]) -> Result<u64, Failure>;
     /// The control plane's row.
     fn control(&mut self) -> Result<ControlRow, Failure>;

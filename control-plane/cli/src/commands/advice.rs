@@ -67,7 +67,9 @@ async fn again(client: &Client, id: &str) -> Option<String> {
             Some(format!("`stateous token retry {id}` lets it enter '{}' again", token.state))
         }
         "paused" => Some(format!("`stateous token resume {id}` lets it move again")),
-        "completed" | "failed" | "cancelled" => Some(format!("`stateous token show {id}` says how it ended")),
+        "completed" | "completed_with_errors" | "failed" | "cancelled" => {
+            Some(format!("`stateous token show {id}` says how it ended"))
+        }
         _ => None,
     }
 }

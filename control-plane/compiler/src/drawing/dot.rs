@@ -28,8 +28,9 @@ fn draw<'g>(page: &mut Page<'g>, workflow: &'g Workflow, prefix: &str, depth: us
             continue;
         };
         let join = match parallel.join {
-            Join::All => "all",
-            Join::Any => "any",
+            Join::All => "all".to_owned(),
+            Join::Any => "any".to_owned(),
+            Join::Quorum(quorum) => quorum.to_string(),
         };
         page.line(depth, &format!("subgraph {} {{", quoted(&format!("cluster {prefix}{}", state.name))));
         page.line(depth + 1, "style=dashed");

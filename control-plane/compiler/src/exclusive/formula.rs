@@ -161,5 +161,11 @@ fn guard(tree: Expr) -> Guard {
 /// What an expression says that reads nothing.
 fn constant(tree: Expr) -> bool {
     let nothing = Object::new();
-    guard(tree).holds(&Facts { context: &nothing, payload: &nothing, counts: &|_| 0, branches: &[] })
+    guard(tree).holds(&Facts {
+        context: &nothing,
+        payload: &nothing,
+        counts: &|_| 0,
+        branches: &[],
+        weights: &[],
+    })
 }

@@ -123,7 +123,8 @@ fn answers(atom: &Atom, value: &Json, tests: &[&Test]) -> Vec<bool> {
         // A number too large for a count was not reached by any token.
         Atom::Count(_) => counted = value.as_u64().unwrap_or(u64::MAX),
     }
-    let facts = Facts { context: &context, payload: &payload, counts: &|_| counted, branches: &[] };
+    let facts =
+        Facts { context: &context, payload: &payload, counts: &|_| counted, branches: &[], weights: &[] };
     tests.iter().map(|test| test.guard.holds(&facts)).collect()
 }
 

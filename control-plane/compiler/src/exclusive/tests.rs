@@ -33,7 +33,7 @@ fn holds(guard: &Guard, data: &Example, event: &str) -> bool {
         let found = data.iter().find(|(atom, _)| *atom == Atom::Count(counted.to_owned()));
         found.map_or(u64::from(counted == event), |(_, n)| n.as_u64().unwrap())
     };
-    guard.holds(&Facts { context: &context, payload: &payload, counts: &counts, branches: &[] })
+    guard.holds(&Facts { context: &context, payload: &payload, counts: &counts, branches: &[], weights: &[] })
 }
 
 /// `exclusive`, `overlap` or `undecidable`; an example is put to the engine.

@@ -34,7 +34,7 @@ pub(super) fn hold(
     let data = json!({"event": event, "payload": told, "arrival": arrival});
     draft.append_keyed(seat, Kind::EventDeferred, data, key);
     draft.hold(Held {
-        top: draft.top(seat),
+        top: draft.holder(seat),
         arrival,
         token: draft[seat].id.clone(),
         event: event.to_owned(),
@@ -68,7 +68,7 @@ pub(super) fn hold_outcome(
     }
     draft.append(seat, Kind::EventDeferred, data);
     draft.hold(Held {
-        top: draft.top(seat),
+        top: draft.holder(seat),
         arrival,
         token: draft[seat].id.clone(),
         event: event.to_owned(),

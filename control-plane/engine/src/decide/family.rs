@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::draft::{Draft, Seat};
 use super::words::quote;
-use super::{deferred, moves, start};
+use super::{deferred, fan_out, moves, start};
 use crate::graph::{END, JOINED, Join, Parallel, Workflow};
 use crate::json::{Json, Object};
 use crate::limits;
@@ -23,11 +23,12 @@ pub(super) fn cannot_enter(
     seat: Seat,
     state: &str,
     context: &Object,
+    payload: &Object,
 ) -> Result<Option<String>, Missing> {
     let token = &draft[seat];
     let visit = token.visits.get(state).copied().unwrap_or(0) + 1;
     let place = Place { token: &token.id, structure: &token.structure, workflow: draft.workflow(seat) };
-    place.cannot_enter(draft, state, visit, context)
+    place.cannot_enter(draft, state, visit, context, Some(payload))
 }
 
 /// Why a token that does not exist yet cannot begin in `state`.
@@ -39,7 +40,7 @@ pub(super) fn cannot_begin(
     state: &str,
     context: &Object,
 ) -> Result<Option<String>, Missing> {
-    Place { token, structure, workflow }.cannot_enter(draft, state, 1, context)
+    Place { token, structure, workflow }.cannot_enter(draft, state, 1, context, None)
 }
 
 /// A token, which may not exist yet, and what it follows.
@@ -56,6 +57,7 @@ impl Place<'_> {
         state: &str,
         visit: u64,
         context: &Object,
+        payload: Option<&Object>,
     ) -> Result<Option<String>, Missing> {
         if state == END {
             return Ok(None);
@@ -63,6 +65,10 @@ impl Place<'_> {
         let Some(parallel) = self.workflow.state(state).and_then(|spec| spec.parallel.as_ref()) else {
             return Ok(None);
         };
+        if let Some(each) = &parallel.each {
+            let here = (state, visit);
+            return Ok(fan_out::cannot_enter(self.token, here, (parallel, each), context, payload));
+        }
         let ids: Vec<String> =
             parallel.workflows.iter().map(|w| child_id(self.token, state, visit, w)).collect();
         let most = limits::TOKEN_ID;
@@ -129,17 +135,21 @@ pub(super) fn start_children(draft: &mut Draft<'_>, seat: Seat, parallel: &Paral
         let chosen =
             start::first_transition(workflow, &values).expect("a child that can start has a first state");
         let target = chosen.target.clone();
-        start::begin(draft, workflow, &parent.structure, &id, Some(&parent.id), values, &target)?;
+        let born =
+            start::Born { structure: &parent.structure, id: &id, parent: Some(&parent.id), index: None };
+        start::begin(draft, workflow, &born, values, &target)?;
     }
     Ok(())
 }
 
 /// The children that the token's current visit of a parallel state started, in the order of the state's workflows; none
-/// in any other state.
+/// in any other state. The children of a fan-out, which can be many, are not among them.
 pub(super) fn children(draft: &mut Draft<'_>, seat: Seat) -> Result<Vec<Seat>, Missing> {
     let token = &draft[seat];
     let spec = draft.workflow(seat).state(&token.state);
-    let Some(parallel) = spec.and_then(|spec| spec.parallel.as_ref()) else { return Ok(Vec::new()) };
+    let Some(parallel) = spec.and_then(|spec| spec.parallel.as_ref()).filter(|p| p.each.is_none()) else {
+        return Ok(Vec::new());
+    };
     let id = |name: &String| child_id(&token.id, &token.state, token.visit, name);
     let ids: Vec<String> = parallel.workflows.iter().map(id).collect();
     // A token of somebody else's may have the id of a child that could not start.
@@ -148,7 +158,7 @@ pub(super) fn children(draft: &mut Draft<'_>, seat: Seat) -> Result<Vec<Seat>, M
     Ok(found.filter(|child| draft[*child].parent.as_ref() == Some(&parent)).collect())
 }
 
-/// The token, then each child of its current state and theirs, depth first.
+/// The token, then each child of its current state and theirs, depth first, but for those of fan-outs.
 pub(super) fn family(draft: &mut Draft<'_>, seat: Seat) -> Result<Vec<Seat>, Missing> {
     let mut found = vec![seat];
     for child in children(draft, seat)? {
@@ -159,6 +169,7 @@ pub(super) fn family(draft: &mut Draft<'_>, seat: Seat) -> Result<Vec<Seat>, Mis
 
 /// Cancels each live child of the state that the token leaves.
 pub(super) fn cancel_children(draft: &mut Draft<'_>, seat: Seat, why: &str) -> Result<(), Missing> {
+    fan_out::leave(draft, seat, why)?;
     for child in children(draft, seat)? {
         if !draft[child].status.is_ended() {
             deferred::forget_all(draft, child);
@@ -171,6 +182,9 @@ pub(super) fn cancel_children(draft: &mut Draft<'_>, seat: Seat, why: &str) -> R
 /// A child ended: its parent gets `joined` when its join is met. With `all`, the payload has an entry for each child;
 /// with `any`, for this one. A join that no transition takes fails the parent, since nothing else could move it.
 pub(super) fn child_ended(draft: &mut Draft<'_>, seat: Seat) -> Result<(), Missing> {
+    if draft[seat].index.is_some() {
+        return fan_out::child_ended(draft, seat);
+    }
     let Some(parent) = draft[seat].parent.clone() else { return Ok(()) };
     let Some(above) = draft.seat(&parent)? else { return Ok(()) };
     let token = &draft[above];
@@ -185,7 +199,8 @@ pub(super) fn child_ended(draft: &mut Draft<'_>, seat: Seat) -> Result<(), Missi
     let state = quote(&token.state);
     let told = match parallel.join {
         Join::Any => vec![seat],
-        Join::All => {
+        // Only a fan-out has a quorum.
+        Join::All | Join::Quorum(_) => {
             let siblings = children(draft, above)?;
             if siblings.len() < parallel.workflows.len()
                 || siblings.iter().any(|s| !draft[*s].status.is_ended())
@@ -206,7 +221,7 @@ pub(super) fn child_ended(draft: &mut Draft<'_>, seat: Seat) -> Result<(), Missi
 
 /// One entry of the payload of `joined`. `final` and `payload` tell of one moment: the event that brought the child into
 /// its last state. `ended_by`, which is ours, tells the event that completed it.
-fn branch(draft: &Draft<'_>, child: Seat) -> Json {
+pub(super) fn branch(draft: &Draft<'_>, child: Seat) -> Json {
     let token = &draft[child];
     let payload = |p: &Option<Object>| p.as_ref().map_or(Json::Null, |p| Json::Object(p.clone()));
     let mut entry = json!({
@@ -223,12 +238,12 @@ fn branch(draft: &Draft<'_>, child: Seat) -> Json {
 }
 
 /// The keys of the parent's context that each child starts with, where they are there.
-fn inputs_of(parallel: &Parallel, context: &Object) -> Object {
+pub(super) fn inputs_of(parallel: &Parallel, context: &Object) -> Object {
     let found = |key: &String| context.get(key).map(|value| (key.clone(), value.clone()));
     parallel.inputs.iter().filter_map(found).collect()
 }
 
-fn child_workflow<'a>(draft: &Draft<'a>, name: &str, structure: &str) -> &'a Workflow {
+pub(super) fn child_workflow<'a>(draft: &Draft<'a>, name: &str, structure: &str) -> &'a Workflow {
     let rules = draft.rules;
     rules.catalog.workflow(name, structure).expect("a graph has every workflow that its parallel states name")
 }

@@ -2,13 +2,15 @@
 //!
 //! [`decide`] is one `match` over the inputs; each arm is a file that reads like its paragraph in the rules. All of them
 //! work on a [`draft::Draft`], a copy of the loaded rows that remembers what was changed, and all movement of a token goes
-//! through [`moves`]; what moves its parent and children with it is in [`family`]. Nothing here does IO: what is not in [`Loaded`] does not exist.
+//! through [`moves`]; what moves its parent and children with it is in [`family`], and in
+//! [`fan_out`] where these are many. Nothing here does IO: what is not in [`Loaded`] does not exist.
 
 mod back;
 mod clock;
 mod deferred;
 mod draft;
 mod family;
+mod fan_out;
 mod fire;
 mod held;
 mod moves;
@@ -45,6 +47,21 @@ pub struct Rules {
 /// When a row breaks an invariant, such as a context that is not a JSON object: the database was changed behind our
 /// back, and to go on would spread the damage. The committer turns the panic into a failure of this input alone.
 pub fn decide(rules: &Rules, loaded: &Loaded, input: &Input, now: Timestamp) -> Result<Decision, Missing> {
+    // What was done to the tokens above, and has not reached this one yet, comes first.
+    let Some((settled, mut changes)) = fan_out::settle(rules, loaded, now)? else {
+        return decide_settled(rules, loaded, input, now);
+    };
+    let decision = decide_settled(rules, &settled, input, now)?;
+    changes.extend(decision.changes);
+    let result = match (input, decision.result) {
+        // That was a step of the fan-out too: the loop goes on.
+        (Input::Unfold(_), Ok(Answer::Stale)) => Ok(Answer::Done),
+        (_, result) => result,
+    };
+    Ok(Decision { changes, result })
+}
+
+fn decide_settled(rules: &Rules, loaded: &Loaded, input: &Input, now: Timestamp) -> Decided {
     match input {
         Input::StartToken { token, workflow, context } => {
             start::start(rules, loaded, now, token, workflow.as_deref(), context)
@@ -85,6 +102,7 @@ pub fn decide(rules: &Rules, loaded: &Loaded, input: &Input, now: Timestamp) -> 
         }
         Input::ExpireLease { .. } => clock::expire_lease(rules, loaded, now),
         Input::FireTimer { .. } => clock::fire_timer(rules, loaded, now),
+        Input::Unfold(key) => fan_out::unfold(rules, loaded, now, key),
     }
 }
 

@@ -4,8 +4,8 @@
 use serde_json::json;
 
 use super::draft::{Draft, Seat};
-use super::family;
 use super::words::{quote, quote_all};
+use super::{family, fan_out};
 use crate::change::Change;
 use crate::graph::{END, JOINED, Transition};
 use crate::guard::Facts;
@@ -41,13 +41,15 @@ pub(super) fn choose<'a>(
     }
     let empty = Object::new();
     let payload = payload.unwrap_or(&empty);
-    let branches = match payload.get("branches") {
-        Some(Json::Array(branches)) if event == JOINED => &branches[..],
-        _ => &[],
+    let number = if event == JOINED { fan_out::by_number(draft, seat) } else { None };
+    let (branches, weights) = match (&number, payload.get("branches")) {
+        (Some(fan_out::Told { branches, weights }), _) => (&branches[..], &weights[..]),
+        (None, Some(Json::Array(branches))) if event == JOINED => (&branches[..], &[][..]),
+        _ => (&[][..], &[][..]),
     };
     // `count('e')` includes the event that is being routed.
     let counts = |name: &str| token.counts.get(name).copied().unwrap_or(0) + u64::from(name == event);
-    let facts = Facts { context, payload, counts: &counts, branches };
+    let facts = Facts { context, payload, counts: &counts, branches, weights };
     let chosen = match pick(candidates, &facts) {
         Ok(Some(chosen)) => chosen,
         Ok(None) => {
@@ -60,7 +62,7 @@ pub(super) fn choose<'a>(
             )));
         }
     };
-    let problem = family::cannot_enter(draft, seat, &chosen.target, context)?;
+    let problem = family::cannot_enter(draft, seat, &chosen.target, context, payload)?;
     Ok(problem.map_or_else(|| Choice::Take(chosen), Choice::Refused))
 }
 
@@ -162,7 +164,11 @@ pub(super) fn enter(draft: &mut Draft<'_>, seat: Seat, state: &str) -> Result<()
     if let Some(after) = spec.and_then(|spec| spec.timeout_ms) {
         draft.set_timer(seat, crate::graph::TIMEOUT, None, after, TimerKind::Timeout);
     }
-    parallel.map_or(Ok(()), |parallel| family::start_children(draft, seat, parallel))
+    match parallel.map(|parallel| (parallel, &parallel.each)) {
+        None => Ok(()),
+        Some((parallel, None)) => family::start_children(draft, seat, parallel),
+        Some((parallel, Some(each))) => fan_out::enter(draft, seat, parallel, each),
+    }
 }
 
 /// Stops all that the current state started: its tasks, its timers and its children, which are told `why`. When the token
@@ -186,11 +192,18 @@ fn leave(draft: &mut Draft<'_>, seat: Seat, via: Option<&str>, why: &str) -> Res
 
 /// The token ends. It keeps its last state; its memory goes. A child that completed or failed tells its parent; one is
 /// cancelled only because its parent leaves, so that tells nobody.
-pub(super) fn end(draft: &mut Draft<'_>, seat: Seat, status: Status, data: Json) -> Result<(), Missing> {
+pub(super) fn end(draft: &mut Draft<'_>, seat: Seat, status: Status, mut data: Json) -> Result<(), Missing> {
+    let status = match status {
+        Status::Completed if draft[seat].errors => {
+            data["with_errors"] = true.into();
+            Status::CompletedWithErrors
+        }
+        status => status,
+    };
     draft[seat].status = status;
     draft[seat].paused_at = None;
     let kind = match status {
-        Status::Completed => Kind::Completed,
+        Status::Completed | Status::CompletedWithErrors => Kind::Completed,
         Status::Cancelled => Kind::Cancelled,
         Status::Failed | Status::Active | Status::Paused => Kind::Failed,
     };

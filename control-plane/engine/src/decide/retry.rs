@@ -33,7 +33,9 @@ pub(super) fn retry(rules: &Rules, loaded: &Loaded, now: Timestamp, id: &str) ->
         let instead = match status {
             Status::Active => "it is still on its way",
             Status::Paused => "resume it instead",
-            Status::Completed | Status::Cancelled | Status::Failed => "start a new token instead",
+            Status::Completed | Status::CompletedWithErrors | Status::Cancelled | Status::Failed => {
+                "start a new token instead"
+            }
         };
         let message = format!(
             "token {} is {}; only a failed token can be retried: {instead}",
@@ -48,7 +50,8 @@ pub(super) fn retry(rules: &Rules, loaded: &Loaded, now: Timestamp, id: &str) ->
     };
     let state = draft[seat].state.clone();
     let context = draft.context(seat)?;
-    if let Some(problem) = family::cannot_enter(&draft, seat, &state, &context)? {
+    let payload = draft[seat].entered_by.payload.clone().unwrap_or_default();
+    if let Some(problem) = family::cannot_enter(&draft, seat, &state, &context, &payload)? {
         let message = format!("token {} cannot enter {} again: {problem}", quote(id), quote(&state));
         return refuse(Code::NotRetryable, message);
     }

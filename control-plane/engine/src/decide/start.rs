@@ -69,21 +69,52 @@ pub(super) fn start(
     if let Some(problem) = family::cannot_begin(&draft, id, structure, workflow, target, &values)? {
         return refuse(Code::InvalidContext, problem);
     }
-    let seat = begin(&mut draft, workflow, structure, id, None, values, target)?;
+    let born = Born { structure, id, parent: None, index: None };
+    let seat = begin(&mut draft, workflow, &born, values, target)?;
     let view = draft.view(seat)?;
     Ok(draft.finish(Ok(Answer::Created(view))))
+}
+
+/// Who a new token is.
+pub(super) struct Born<'b> {
+    pub(super) structure: &'b str,
+    pub(super) id: &'b str,
+    pub(super) parent: Option<&'b str>,
+    /// The place of its item, when a fan-out starts it.
+    pub(super) index: Option<u64>,
 }
 
 /// A new token leaves START for `target`; with `parent`, as a child of that token.
 pub(super) fn begin<'a>(
     draft: &mut Draft<'a>,
     workflow: &'a Workflow,
-    structure: &str,
-    id: &str,
-    parent: Option<&str>,
+    born: &Born<'_>,
     context: Object,
     target: &str,
 ) -> Result<Seat, Missing> {
+    let seat = create(draft, workflow, born, context);
+    // Recorded as any other move: the history shows where the token began, and the first routine is told what brought
+    // the token to it.
+    moves::accept(draft, seat, STARTED, None, None);
+    let by = EventRecord { name: STARTED.to_owned(), payload: None };
+    moves::arrive(draft, seat, target, by)?;
+    Ok(seat)
+}
+
+/// A new child that cannot start fails where it stands, at START.
+pub(super) fn stillborn<'a>(
+    draft: &mut Draft<'a>,
+    workflow: &'a Workflow,
+    born: &Born<'_>,
+    context: Object,
+    reason: &str,
+) -> Result<(), Missing> {
+    let seat = create(draft, workflow, born, context);
+    moves::end(draft, seat, Status::Failed, json!({"reason": reason}))
+}
+
+fn create<'a>(draft: &mut Draft<'a>, workflow: &'a Workflow, born: &Born<'_>, context: Object) -> Seat {
+    let Born { structure, id, parent, index } = *born;
     let by = EventRecord { name: STARTED.to_owned(), payload: None };
     let token = Token {
         id: id.to_owned(),
@@ -96,10 +127,12 @@ pub(super) fn begin<'a>(
         entered_at: draft.now,
         paused_at: None,
         parent: parent.map(str::to_owned),
+        index,
+        errors: false,
         seq: 0,
         visits: BTreeMap::new(),
         counts: BTreeMap::new(),
-        entered_by: by.clone(),
+        entered_by: by,
         ended_by: None,
     };
     let seat = draft.create(workflow, token, &context);
@@ -108,11 +141,7 @@ pub(super) fn begin<'a>(
         data["parent"] = json!(parent);
     }
     draft.append(seat, Kind::Started, data);
-    // Recorded as any other move: the history shows where the token began, and the first routine is told what brought
-    // the token to it.
-    moves::accept(draft, seat, STARTED, None, None);
-    moves::arrive(draft, seat, target, by)?;
-    Ok(seat)
+    seat
 }
 
 /// The transition from START that this context takes. Its guards read the context alone: nothing has happened yet.
@@ -121,7 +150,7 @@ pub(super) fn first_transition<'w>(
     context: &Object,
 ) -> Result<&'w Transition, String> {
     let (empty, none) = (Object::new(), |_: &str| 0);
-    let facts = Facts { context, payload: &empty, counts: &none, branches: &[] };
+    let facts = Facts { context, payload: &empty, counts: &none, branches: &[], weights: &[] };
     moves::pick(workflow.starts(), &facts)
         .map_err(|targets| {
             format!(

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::draft::{Draft, Seat};
 use super::words::quote;
-use super::{Decided, Rules, deferred, family, moves, refuse};
+use super::{Decided, Rules, deferred, fan_out, moves, refuse};
 use crate::loaded::{Loaded, Missing};
-use crate::model::{Kind, Status};
+use crate::model::Status;
 use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
 
@@ -48,36 +48,15 @@ impl Act {
 /// The token and its children stand still: their queued tasks are not given out, their timers stop, and their events are
 /// held. A routine that runs goes on, under its lease.
 pub(super) fn pause(rules: &Rules, loaded: &Loaded, now: Timestamp, id: &str) -> Decided {
-    decided(Act::Pause, rules, loaded, now, id, |draft, top| {
-        for member in family::family(draft, top)? {
-            if draft[member].status == Status::Active {
-                draft[member].status = Status::Paused;
-                draft[member].paused_at = Some(now);
-                draft.append(member, Kind::Paused, json!({}));
-            }
-        }
-        Ok(())
-    })
+    decided(Act::Pause, rules, loaded, now, id, |draft, top| fan_out::pause_family(draft, top, now))
 }
 
 /// The token and its children move again. Their timers get the paused time back, then what they all held applies, as one
-/// list in the order of arrival: a child's event can meet a join, and move the parent.
+/// list in the order of arrival: a child's event can meet a join, and move the parent. The children of a fan-out, each
+/// with what it holds, follow.
 pub(super) fn resume(rules: &Rules, loaded: &Loaded, now: Timestamp, id: &str) -> Decided {
     decided(Act::Resume, rules, loaded, now, id, |draft, top| {
-        for member in family::family(draft, top)? {
-            if draft[member].status == Status::Paused {
-                let paused_at = draft[member].paused_at.take().unwrap_or(now);
-                draft.shift_timers(member, paused_at);
-                draft[member].status = Status::Active;
-                draft.append(member, Kind::Resumed, json!({}));
-            }
-        }
-        for held in &loaded.held {
-            if let Some(member) = draft.seat(&held.token)? {
-                deferred::replay(draft, member, held)?;
-            }
-        }
-        Ok(())
+        fan_out::resume_family(draft, top, &loaded.held)
     })
 }
 
@@ -135,6 +114,14 @@ fn steerable<'r>(
     if !fits {
         let message =
             format!("token {} is {}; only {only} token can be {}", quote(id), status.as_str(), act.done());
+        return Err(Refusal::new(Code::TokenNotActive, message));
+    }
+    if loaded.sweeping {
+        let message = format!(
+            "token {} is {}, but not all of its children are yet; try again in a moment",
+            quote(id),
+            status.as_str()
+        );
         return Err(Refusal::new(Code::TokenNotActive, message));
     }
     Draft::of(rules, loaded, member, now)

@@ -6,6 +6,7 @@
 //! compiler's work; choosing a transition is [`crate::decide`]'s.
 
 mod catalog;
+mod fan_out;
 mod pattern;
 mod read;
 mod schema;
@@ -15,6 +16,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 pub use catalog::Catalog;
+pub use fan_out::{Each, ITEM, Key, Listing, Source};
 pub use workflow::{Event, Join, Parallel, State, Transition, Workflow};
 
 use crate::guard::GuardError;
@@ -32,6 +34,9 @@ pub const TIMEOUT: &str = "timeout";
 pub const ERROR: &str = "error";
 /// Fired on a token in a parallel state when the state's join is met.
 pub const JOINED: &str = "joined";
+/// Fired on a token in a parallel state that fans out over nothing, when a transition takes it. Stateous's own only in
+/// workflows with such a state: in any other it is an event like any other.
+pub const EMPTY: &str = "empty";
 
 /// The version of the graph file's layout, as its `stateous` key.
 pub const FORMAT: u64 = 1;
@@ -142,7 +147,7 @@ impl Graph {
         &self.checksum
     }
 
-    /// The same hash without timeouts and retries: changes only with where a token can go and what it carries.
+    /// The same hash without timeouts, retries and `max_live`: changes only with where a token can go and what it carries.
     #[must_use]
     pub fn structure(&self) -> &str {
         &self.structure
@@ -201,6 +206,7 @@ fn strip_settings(body: &mut Object) {
         for options in states.values_mut().filter_map(Json::as_object_mut) {
             options.shift_remove("timeout");
             options.shift_remove("retries");
+            options.shift_remove("max_live");
         }
     }
 }

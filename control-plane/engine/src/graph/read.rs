@@ -1,14 +1,17 @@
-//! From the document to workflows: every check that makes routing safe.
+//! From the document to workflows: every check that makes routing safe. Parallel states are read in [`parallel`].
+
+mod parallel;
 
 use std::collections::{HashMap, HashSet};
 
 use super::schema::Schema;
-use super::workflow::{Join, Parallel, Parts, State, Transition, Workflow};
-use super::{END, FORMAT, GraphError, START, STARTED, is_own_event};
+use super::workflow::{Parts, State, Transition, Workflow};
+use super::{EMPTY, END, FORMAT, GraphError, JOINED, START, STARTED, is_own_event};
 use crate::guard::Guard;
 use crate::json::{self, Json, Object};
 use crate::names::check_name;
 use crate::time::parse_duration;
+use parallel::fans_out;
 
 const REQUIRED: [&str; 6] = ["stateous", "workflow", "states", "events", "transitions", "schemas"];
 
@@ -56,6 +59,8 @@ pub(super) fn workflows(document: &Object, structure: &str) -> Result<Vec<Workfl
         }
         found.push(reader.workflow(child, body, &place)?);
     }
+    let fans_out = found.iter().any(|workflow| workflow.states().any(fans_out));
+    found.iter_mut().for_each(|workflow| workflow.near_fan_out = fans_out);
     Ok(found)
 }
 
@@ -126,6 +131,9 @@ impl Reader<'_> {
             if is_own_event(event) {
                 return place.fail("it is fired by Stateous itself and cannot be declared");
             }
+            if event == EMPTY && states.iter().any(fans_out) {
+                return place.fail("a state here fans out, and Stateous itself fires this event there");
+            }
             let payload = place.text_at(place.object(options)?, "payload")?;
             let schema = payload.map(|s| self.schema(s, &place.within("'payload'"))).transpose()?;
             events.push((event.clone(), schema));
@@ -193,32 +201,8 @@ impl Reader<'_> {
             timeout_ms,
             retries,
             emits: place.texts_at(options, "emits")?,
-            parallel: self.parallel(options, place)?,
+            parallel: parallel::read(options, &self.children, place)?,
         })
-    }
-
-    fn parallel(&self, options: &Object, place: &Place) -> Result<Option<Parallel>, GraphError> {
-        let inputs = place.texts_at(options, "inputs")?;
-        if options.get("parallel").is_none_or(Json::is_null) {
-            return Ok(None);
-        }
-        let workflows = place.texts_at(options, "parallel")?;
-        let place = place.within("'parallel'");
-        if workflows.is_empty() {
-            return place.fail("it names no workflow; a parallel state runs at least one");
-        }
-        if let Some(unknown) = workflows.iter().find(|w| !self.children.contains(w.as_str())) {
-            return place.fail(format!("the workflow '{unknown}' is not in 'workflows'"));
-        }
-        if let Some((_, twice)) = workflows.iter().enumerate().find(|(i, w)| workflows[..*i].contains(w)) {
-            return place.fail(format!("it names '{twice}' twice; the two child tokens would have one id"));
-        }
-        let join = match options.get("join").map(|j| j.as_str()) {
-            None | Some(Some("all")) => Join::All,
-            Some(Some("any")) => Join::Any,
-            Some(_) => return place.within("'join'").expected("'all' or 'any'", &options["join"]),
-        };
-        Ok(Some(Parallel { workflows, join, inputs }))
     }
 }
 
@@ -264,7 +248,9 @@ fn transition(
         (Some(STARTED), false) => return place.fail(format!("'{STARTED}' leads out of START only")),
         (Some(event), false) => event,
     };
-    if !is_own_event(event) && !events.iter().any(|(name, _)| name == event) {
+    let fanned = states.iter().any(|state| state.name == source && fans_out(state));
+    let own = is_own_event(event) || (event == EMPTY && fanned);
+    if !own && !events.iter().any(|(name, _)| name == event) {
         return place.fail(format!("'{event}' is not an event of 'events'"));
     }
     let when = match place.text_at(object, "when")? {
@@ -275,6 +261,15 @@ fn transition(
             error,
         })?),
     };
+    if event == JOINED
+        && fanned
+        && when.as_ref().is_some_and(|guard: &Guard| guard.reads.one_branch.is_some())
+    {
+        return place.fail(
+            "a guard on 'joined' of a state that fans out reads children by the number: their status, final and workflow, \
+             not the payload or token of one",
+        );
+    }
     let otherwise = match object.get("otherwise") {
         None => false,
         Some(Json::Bool(marked)) => *marked,

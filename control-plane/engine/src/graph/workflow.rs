@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::schema::Schema;
-use super::{START, STARTED};
+use super::{Each, START, STARTED};
 use crate::guard::Guard;
 use crate::json::Object;
 
@@ -33,6 +33,8 @@ pub struct Parallel {
     pub join: Join,
     /// The keys of the parent's context that each child starts with.
     pub inputs: Vec<String>,
+    /// Set when it fans out: then it has one workflow, and a child of it for each item.
+    pub each: Option<Each>,
 }
 
 /// When a parallel state is done.
@@ -42,6 +44,8 @@ pub enum Join {
     All,
     /// When the first child ended; the others are cancelled.
     Any,
+    /// When so many children completed, or all ended; the others are cancelled. Fan-outs only.
+    Quorum(u64),
 }
 
 /// An event that the workflow declares.
@@ -81,6 +85,8 @@ pub struct Workflow {
     transitions: Vec<Transition>,
     /// By state, then event; in the order of the document.
     routes: HashMap<String, HashMap<String, Vec<Transition>>>,
+    /// A state of the graph that it belongs to fans out.
+    pub(super) near_fan_out: bool,
 }
 
 /// The parts of a workflow, checked against each other.
@@ -107,7 +113,18 @@ impl Workflow {
             of_state.entry(t.event.clone()).or_default().push(t.clone());
         }
         let payloads = events.into_iter().collect();
-        Self { name, structure, states, state_at, events: named, payloads, context, transitions, routes }
+        Self {
+            name,
+            structure,
+            states,
+            state_at,
+            events: named,
+            payloads,
+            context,
+            transitions,
+            routes,
+            near_fan_out: false,
+        }
     }
 
     /// Its name.
@@ -141,6 +158,19 @@ impl Workflow {
     #[must_use]
     pub fn state(&self, name: &str) -> Option<&State> {
         self.state_at.get(name).map(|&i| &self.states[i])
+    }
+
+    /// Whether a state of its graph, here or in another workflow, fans out: only then can a token be a child of a fan-out.
+    #[must_use]
+    pub const fn is_near_fan_out(&self) -> bool {
+        self.near_fan_out
+    }
+
+    /// What the state of this name says of fanning out, if it does.
+    #[must_use]
+    pub fn fan_out(&self, state: &str) -> Option<(&Parallel, &Each)> {
+        let parallel = self.state(state)?.parallel.as_ref()?;
+        Some((parallel, parallel.each.as_ref()?))
     }
 
     /// Whether it declares `event`. The engine's own events are not declared.

@@ -19,7 +19,7 @@ pub(super) fn lower(text: &str, node: &Node) -> Result<(Expr, Reads), GuardError
 struct Checker<'a> {
     text: &'a str,
     reads: Reads,
-    /// Inside `branches.all(…)` or `branches.any(…)`.
+    /// Inside `branches.all(…)`, `branches.any(…)` or `branches.count(…)`.
     in_branch: bool,
 }
 
@@ -67,7 +67,7 @@ impl Checker<'_> {
         nodes.iter().map(|node| self.lower(node)).collect()
     }
 
-    fn name(&self, node: &Node, name: &str) -> Result<Expr, GuardError> {
+    fn name(&mut self, node: &Node, name: &str) -> Result<Expr, GuardError> {
         match name {
             "true" => Ok(Expr::Bool(true)),
             "false" => Ok(Expr::Bool(false)),
@@ -80,7 +80,12 @@ impl Checker<'_> {
             _ if !BRANCH_FIELDS.contains(&name) => {
                 fail(node, format!("unknown name {name:?}; a string needs quotes: '{name}'"))
             }
-            _ if self.in_branch => Ok(Expr::Branch(name.to_owned())),
+            _ if self.in_branch => {
+                if name == "token" {
+                    self.reads.one_branch.get_or_insert_with(|| node.at.clone());
+                }
+                Ok(Expr::Branch(name.to_owned()))
+            }
             _ => fail(
                 node,
                 format!("{name:?} is a field of a child; read it in branches.all(…) or branches.any(…)"),
@@ -95,7 +100,9 @@ impl Checker<'_> {
         if !is_name(owner, "payload") {
             return fail(node, "only payload.<field> may be read with a dot, one level deep");
         }
-        if !self.in_branch {
+        if self.in_branch {
+            self.reads.one_branch.get_or_insert_with(|| node.at.clone());
+        } else {
             note(&mut self.reads.payload_fields, field, node);
         }
         Ok(Expr::Payload(field.to_owned()))
@@ -126,30 +133,43 @@ impl Checker<'_> {
                 _ => fail(node, "count() takes an event name as a string, e.g. count('stuck')"),
             };
         }
-        let quantifier = match &function.kind {
-            Kind::Attribute(owner, field) if is_name(owner, "branches") && field == "all" => Quantifier::All,
-            Kind::Attribute(owner, field) if is_name(owner, "branches") && field == "any" => Quantifier::Any,
-            _ => {
+        let asked = match &function.kind {
+            Kind::Attribute(owner, field) if is_name(owner, "branches") => quantifier(field),
+            _ => None,
+        };
+        let quantifier = match asked {
+            Some(quantifier) => quantifier,
+            None => {
                 let called = self.text.get(function.at.clone()).unwrap_or_default();
                 return fail(
                     node,
                     format!(
-                        "{called}() cannot be called; only count(), branches.all() and branches.any() can"
+                        "{called}() cannot be called; only count(), branches.all(), branches.any() and \
+                         branches.count() can"
                     ),
                 );
             }
         };
         let [condition] = arguments else {
-            return fail(node, "branches.all() and branches.any() take one condition");
+            return fail(node, "branches.all(), branches.any() and branches.count() take one condition");
         };
         if self.in_branch {
-            return fail(node, "branches.all() and branches.any() do not nest");
+            return fail(node, "branches.all(), branches.any() and branches.count() do not nest");
         }
         self.reads.branches.get_or_insert_with(|| node.at.clone());
         self.in_branch = true;
         let condition = Box::new(self.lower(condition)?);
         self.in_branch = false;
         Ok(Expr::Branches { quantifier, condition })
+    }
+}
+
+fn quantifier(word: &str) -> Option<Quantifier> {
+    match word {
+        "all" => Some(Quantifier::All),
+        "any" => Some(Quantifier::Any),
+        "count" => Some(Quantifier::Count),
+        _ => None,
     }
 }
 

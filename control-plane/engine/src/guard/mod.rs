@@ -8,8 +8,11 @@
 //! literals     numbers, strings, true, false, null, lists of literals
 //! accessors    ctx['key']   payload.<field>   count('event')
 //! children     branches.all(condition)   branches.any(condition)      on `joined` only
+//!              branches.count(condition)                              how many; ours, to be compared with a number
 //!              in the condition: workflow, token, status, final, payload.<field> of that child
 //! ```
+//!
+//! A child's status `completed_with_errors`, which is ours too, is also `completed` to a condition.
 //!
 //! A guard answers yes or no and never fails: what is missing reads as null, and a comparison that makes no sense is
 //! false. [`Guard::parse`] turns text into an [`Expr`], which the compiler may inspect; [`Guard::holds`] walks it. Which
@@ -52,6 +55,8 @@ pub struct Reads {
     pub events: BTreeMap<String, Range<usize>>,
     /// Where it asks about the ended children, if it does.
     pub branches: Option<Range<usize>>,
+    /// Where it reads the payload or the id of one child, if it does: what cannot be told of children by the number.
+    pub one_branch: Option<Range<usize>>,
 }
 
 /// A node of a guard.
@@ -84,7 +89,8 @@ pub enum Expr {
     Or(Vec<Expr>),
     /// True when it is not truthy.
     Not(Box<Expr>),
-    /// True when the condition holds for every ended child (true without children), or for one of them.
+    /// True when the condition holds for every ended child (true without children), or for one of them; or how many
+    /// they are for which it holds.
     Branches { quantifier: Quantifier, condition: Box<Expr> },
 }
 
@@ -102,13 +108,15 @@ pub enum Comparison {
     NotIn,
 }
 
-/// For how many children a condition must hold.
+/// What is asked about the children for which a condition holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantifier {
-    /// Every one.
+    /// Are they all?
     All,
-    /// At least one.
+    /// Is there one?
     Any,
+    /// How many are they?
+    Count,
 }
 
 /// A text is outside the guard language.
@@ -131,15 +139,18 @@ pub struct Facts<'a> {
     pub counts: &'a dyn Fn(&str) -> u64,
     /// For `joined`: one object per ended child. Empty for every other event.
     pub branches: &'a [Json],
+    /// For how many ended children each of `branches` stands; empty when each stands for one.
+    pub weights: &'a [u64],
 }
 
 impl fmt::Debug for Facts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { context, payload, branches, counts: _ } = self;
+        let Self { context, payload, branches, weights, counts: _ } = self;
         f.debug_struct("Facts")
             .field("context", context)
             .field("payload", payload)
             .field("branches", branches)
+            .field("weights", weights)
             .finish_non_exhaustive()
     }
 }

@@ -7,7 +7,7 @@ use crate::json::Object;
 /// family holds, and so does cancel; an event that was settled has no row: the ledger keeps its story.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Held {
-    /// The top token of the family.
+    /// The token with which it is settled: the nearest child of a fan-out, itself or above it, else the family's top token.
     pub top: String,
     /// Its place among the events that the family holds: 1, 2, 3 and so on. They apply in this order.
     pub arrival: u64,

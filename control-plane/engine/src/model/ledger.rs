@@ -51,11 +51,11 @@ pub enum Kind {
     MemorySet,
     /// `state`, `memory_key`.
     MemoryDeleted,
-    /// Nothing.
+    /// `since`?: of a child that its parent's pause reached later than it was asked.
     Paused,
     /// Nothing.
     Resumed,
-    /// Nothing.
+    /// `with_errors`? (true): a child of a fan-out had failed.
     Completed,
     /// `reason`?
     Cancelled,
@@ -68,11 +68,19 @@ pub enum Kind {
     /// Ours: `task`, `attempt`, `supervisor`. A supervisor gave the task back, or was started again while it held it: no
     /// failure is counted.
     TaskReturned,
+    /// Ours: `workflow`, `total`, `digest` (of the items). A state that fans out was entered.
+    FannedOut,
+    /// Ours: `workflow`, `from`, `to` (indexes; `to` is the first that is not meant). Children were started.
+    BranchesStarted,
+    /// Ours: `index`, `token`, `reason`. A child has no row, since its id belongs to another token.
+    BranchRefused,
+    /// Ours: `reason`. There was nothing to fan out over.
+    NoWork,
 }
 
 impl Kind {
     /// Every kind, the original's first.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 33] = [
         Self::Started,
         Self::EventAccepted,
         Self::EventRejected,
@@ -102,6 +110,10 @@ impl Kind {
         Self::TaskStarted,
         Self::Retried,
         Self::TaskReturned,
+        Self::FannedOut,
+        Self::BranchesStarted,
+        Self::BranchRefused,
+        Self::NoWork,
     ];
 
     /// The spelling on the wire and in the database.
@@ -137,6 +149,10 @@ impl Kind {
             Self::TaskStarted => "task_started",
             Self::Retried => "retried",
             Self::TaskReturned => "task_returned",
+            Self::FannedOut => "fanned_out",
+            Self::BranchesStarted => "branches_started",
+            Self::BranchRefused => "branch_refused",
+            Self::NoWork => "no_work",
         }
     }
 
@@ -149,7 +165,16 @@ impl Kind {
     /// Whether the original knows it. `GET /tokens/{id}/history` sends only these unless asked with `kinds=all`.
     #[must_use]
     pub const fn is_original(self) -> bool {
-        !matches!(self, Self::TaskStarted | Self::Retried | Self::TaskReturned)
+        !matches!(
+            self,
+            Self::TaskStarted
+                | Self::Retried
+                | Self::TaskReturned
+                | Self::FannedOut
+                | Self::BranchesStarted
+                | Self::BranchRefused
+                | Self::NoWork
+        )
     }
 }
 

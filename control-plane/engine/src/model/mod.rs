@@ -1,5 +1,6 @@
 //! The rows: what the control plane keeps. One noun, one type, one table.
 
+mod fan_out;
 mod held;
 mod incarnation;
 mod ledger;
@@ -8,6 +9,7 @@ mod task;
 mod timer;
 mod token;
 
+pub use fan_out::{FanOut, FanOutKey, Sweep};
 pub use held::{Held, Origin};
 pub use incarnation::Incarnation;
 pub use ledger::{Entry, Kind, Private};

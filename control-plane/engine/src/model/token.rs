@@ -21,11 +21,20 @@ pub enum Status {
     Failed,
     /// Somebody stopped it.
     Cancelled,
+    /// Ours: it reached END after a child of one of its fan-outs had failed.
+    CompletedWithErrors,
 }
 
 impl Status {
     /// Every status, in the order that the API names them.
-    pub const ALL: [Self; 5] = [Self::Active, Self::Paused, Self::Completed, Self::Failed, Self::Cancelled];
+    pub const ALL: [Self; 6] = [
+        Self::Active,
+        Self::Paused,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+        Self::CompletedWithErrors,
+    ];
 
     /// The spelling on the wire and in the database.
     #[must_use]
@@ -36,6 +45,7 @@ impl Status {
             Self::Completed => "completed",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
+            Self::CompletedWithErrors => "completed_with_errors",
         }
     }
 
@@ -48,7 +58,13 @@ impl Status {
     /// An ended token never changes again, unless it failed and somebody retries it.
     #[must_use]
     pub const fn is_ended(self) -> bool {
-        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+        !matches!(self, Self::Active | Self::Paused)
+    }
+
+    /// It reached END, with or without errors: what a filter or a guard on `completed` means.
+    #[must_use]
+    pub const fn is_completed(self) -> bool {
+        matches!(self, Self::Completed | Self::CompletedWithErrors)
     }
 }
 
@@ -85,6 +101,10 @@ pub struct Token {
     pub paused_at: Option<Timestamp>,
     /// The token whose parallel state started it; `None` for a top token.
     pub parent: Option<String>,
+    /// The place of its item in the fan-out that started it, from 0; `None` unless a fan-out did.
+    pub index: Option<u64>,
+    /// A child of one of its fan-outs failed: it can complete only with errors.
+    pub errors: bool,
     /// The sequence number of its last ledger entry.
     pub seq: u64,
     /// How often it has entered each state. Kept here so that a visit costs the same at 1 and at 100,000 visits.

@@ -129,7 +129,12 @@ impl Reading {
             Kind::MemoryDeleted => {
                 token.memory.remove(&(fields.text("state")?, fields.text("memory_key")?));
             }
-            Kind::Paused => (token.status, token.paused_at) = (Status::Paused, Some(entry.at)),
+            Kind::Paused => {
+                let since = entry.data.get("since").and_then(Json::as_str);
+                let since =
+                    since.map_or(Some(entry.at), Timestamp::of_iso).ok_or("its 'since' is no time")?;
+                (token.status, token.paused_at) = (Status::Paused, Some(since));
+            }
             Kind::Resumed => {
                 let paused_at = token.paused_at.take().ok_or("it is not paused")?;
                 for timer in token.timers.values_mut() {
@@ -139,14 +144,21 @@ impl Reading {
             }
             Kind::Completed => {
                 token.ended_by = Some(accepted.clone());
-                token.end(Status::Completed);
+                let errors = entry.data.get("with_errors") == Some(&Json::Bool(true));
+                token.end(if errors { Status::CompletedWithErrors } else { Status::Completed });
             }
             Kind::Cancelled => token.end(Status::Cancelled),
             Kind::Failed => token.end(Status::Failed),
             // What brought it into its last state is still what brings it there now.
             Kind::Retried => (token.status, *accepted) = (Status::Active, token.entered_by.clone()),
             // They change no row of this token: a child has a ledger of its own.
-            Kind::EventRejected | Kind::BranchStarted | Kind::Note => {}
+            Kind::EventRejected
+            | Kind::BranchStarted
+            | Kind::Note
+            | Kind::FannedOut
+            | Kind::BranchesStarted
+            | Kind::BranchRefused
+            | Kind::NoWork => {}
         }
         Ok(())
     }

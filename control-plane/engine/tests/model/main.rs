@@ -108,7 +108,10 @@ fn the_lists_reach_every_rule() {
         }
     }
     assert!(inputs > 5000, "{inputs} inputs");
-    assert_eq!(kinds, Kind::ALL.iter().map(|kind| kind.as_str()).collect());
+    // No workflow of the model fans out.
+    let of_fan_outs = [Kind::FannedOut, Kind::BranchesStarted, Kind::BranchRefused, Kind::NoWork];
+    let expected = Kind::ALL.iter().filter(|kind| !of_fan_outs.contains(kind));
+    assert_eq!(kinds, expected.map(|kind| kind.as_str()).collect());
     // What a body looks like is asked by the routes.
     let expected = Code::ALL.iter().filter(|code| **code != Code::InvalidBody);
     assert_eq!(codes, expected.map(|code| code.as_str()).collect());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use stateous_engine::change::{Answer, Change, Decision};
 use stateous_engine::json::parse_stored;
 use stateous_engine::loaded::{Loaded, Member, Wanted};
-use stateous_engine::model::{Entry, Held, MemoryCell, Status, Task, Timer, Token};
+use stateous_engine::model::{Entry, FanOut, FanOutKey, Held, MemoryCell, Status, Sweep, Task, Timer, Token};
 use stateous_engine::{Catalog, Graph, Input, Refusal, Rules, Timestamp, decide_loading};
 
 pub(crate) struct World {
@@ -17,7 +17,8 @@ pub(crate) struct World {
     pub(crate) tasks: BTreeMap<u64, Task>,
     pub(crate) timers: BTreeMap<u64, Timer>,
     pub(crate) memory: BTreeMap<(String, String, String), Arc<str>>,
-    /// By top token and arrival.
+    pub(crate) fan_outs: BTreeMap<FanOutKey, (FanOut, Vec<Arc<str>>)>,
+    /// By the token with which it is settled, and arrival.
     pub(crate) held: BTreeMap<(String, u64), Held>,
     pub(crate) ledger: Vec<Entry>,
     next_task: u64,
@@ -35,6 +36,7 @@ impl World {
             tasks: BTreeMap::new(),
             timers: BTreeMap::new(),
             memory: BTreeMap::new(),
+            fan_outs: BTreeMap::new(),
             held: BTreeMap::new(),
             ledger: Vec::new(),
             next_task: 1,
@@ -69,8 +71,10 @@ impl World {
         };
         let member = id.as_ref().and_then(|id| self.member(id, wanted.context, wanted.open));
         let top = member.as_ref().filter(|_| wanted.family || wanted.held).map(|m| self.top(&m.token));
+        let ancestors = member.as_ref().map_or_else(Vec::new, |m| self.ancestors(&m.token));
+        let holder = member.as_ref().map(|m| self.holder(&m.token));
         let paused = member.as_ref().is_some_and(|m| m.token.status == Status::Paused);
-        let family = || self.held.values().filter(|h| paused && Some(&h.top) == top.as_ref());
+        let family = || self.held.values().filter(|h| paused && Some(&h.top) == holder.as_ref());
         let cells = || self.memory.iter().filter(|(key, _)| cell_of(key));
         Loaded {
             folded: id.as_ref().filter(|_| wanted.folded).and_then(|id| {
@@ -103,6 +107,29 @@ impl World {
                     (folded.clone(), self.tokens.keys().any(|id| id.to_ascii_lowercase() == *folded))
                 })
                 .collect(),
+            ancestors: if wanted.ancestors { ancestors } else { Vec::new() },
+            sweeping: wanted.sweeping
+                && self.fan_outs.values().any(|(row, _)| {
+                    Some(&row.top) == id.as_ref() && matches!(row.sweep, Some(Sweep::Pause | Sweep::Resume))
+                }),
+            fan_outs: wanted
+                .fan_outs
+                .iter()
+                .map(|key| (key.clone(), self.fan_outs.get(key).map(|(row, _)| row.clone())))
+                .collect(),
+            chunks: wanted
+                .chunks
+                .iter()
+                .map(|(key, number)| {
+                    let chunk = Arc::clone(&self.fan_outs[key].1[usize::try_from(*number).unwrap()]);
+                    ((key.clone(), *number), chunk)
+                })
+                .collect(),
+            held_of: wanted
+                .held_of
+                .iter()
+                .map(|id| (id.clone(), self.held.values().filter(|h| h.top == *id).cloned().collect()))
+                .collect(),
             top,
             member,
             task,
@@ -129,6 +156,18 @@ impl World {
     fn top(&self, token: &Token) -> String {
         let above = token.parent.as_ref().and_then(|parent| self.tokens.get(parent));
         above.map_or_else(|| token.id.clone(), |(parent, _)| self.top(parent))
+    }
+
+    /// The tokens above a token, its parent first.
+    fn ancestors(&self, token: &Token) -> Vec<Token> {
+        let above = |t: &Token| t.parent.as_ref().and_then(|id| self.tokens.get(id)).map(|(t, _)| t.clone());
+        std::iter::successors(above(token), above).collect()
+    }
+
+    /// The token with which what a token holds is settled.
+    fn holder(&self, token: &Token) -> String {
+        let line = std::iter::once(token.clone()).chain(self.ancestors(token));
+        line.into_iter().find(|t| t.index.is_some()).map_or_else(|| self.top(token), |t| t.id)
     }
 
     fn apply(&mut self, change: Change) {
@@ -170,6 +209,17 @@ impl World {
             Change::DeleteTimer(id) => {
                 assert!(self.timers.remove(&id).is_some(), "a pending timer is deleted");
             }
+            Change::InsertFanOut { row, chunks } => {
+                let before = self.fan_outs.insert(row.key.clone(), (row, chunks));
+                assert!(before.is_none(), "a visit fans out once");
+            }
+            Change::UpdateFanOut(row) => {
+                let before = self.fan_outs.get_mut(&row.key).expect("it exists");
+                before.0 = row;
+            }
+            Change::DeleteFanOut(key) => {
+                assert!(self.fan_outs.remove(&key).is_some(), "a fan-out is over once");
+            }
             Change::PutMemory { token, state, cell } => {
                 self.memory.insert((token, state, cell.key), cell.value);
             }
@@ -183,36 +233,52 @@ impl World {
 
     /// What holds after every decision, whatever it was.
     fn check(&self) {
+        let mut ledgers: BTreeMap<&String, Vec<&Entry>> = BTreeMap::new();
+        self.ledger.iter().for_each(|e| ledgers.entry(&e.token).or_default().push(e));
+        let mut open_tasks: BTreeMap<&String, usize> = BTreeMap::new();
+        let open = self.tasks.values().filter(|t| t.status.is_open());
+        open.for_each(|t| *open_tasks.entry(&t.token).or_default() += 1);
+        let mut children: BTreeMap<&String, Vec<&Token>> = BTreeMap::new();
+        for (child, _) in self.tokens.values() {
+            if let Some(parent) = &child.parent {
+                children.entry(parent).or_default().push(child);
+            }
+        }
         for (id, (token, context)) in &self.tokens {
-            let entries: Vec<&Entry> = self.ledger.iter().filter(|e| &e.token == id).collect();
+            let none = Vec::new();
+            let entries = ledgers.get(id).unwrap_or(&none);
             assert_eq!(entries.len() as u64, token.seq, "{id}: the row knows its last entry");
             assert!(entries.iter().zip(1..).all(|(e, n)| e.seq == n), "{id}: the ledger has no gaps");
             assert!(parse_stored(context).is_ok(), "{id}: the context is an object");
-            let open = self.tasks.values().filter(|t| &t.token == id && t.status.is_open()).count();
+            let open = open_tasks.get(id).copied().unwrap_or(0);
             let timers = self.timers.values().filter(|t| &t.token == id).count();
             if token.status.is_ended() {
                 assert_eq!((open, timers), (0, 0), "{id}: an ended token has no task and no timer");
                 assert!(!self.memory.keys().any(|k| &k.0 == id), "{id}: an ended token has no memory");
             } else if token.status == Status::Active {
-                let children = self.tokens.values().filter(|(child, _)| child.parent.as_ref() == Some(id));
-                let live = children.filter(|(child, _)| child.status == Status::Active).count();
-                assert!(open + timers + live > 0, "{id}: an active token has a wake source");
+                let children = children.get(id).into_iter().flatten();
+                let live = children.filter(|child| child.status == Status::Active).count();
+                let fan_out = self.fan_outs.values().any(|(row, _)| &row.key.token == id && row.pending);
+                assert!(open + timers + live > 0 || fan_out, "{id}: an active token has a wake source");
             }
             if let Some((parent, _)) = token.parent.as_ref().and_then(|parent| self.tokens.get(parent)) {
                 let live = !token.status.is_ended();
                 assert!(
-                    !live || parent.status == token.status,
+                    !live || parent.status == token.status || self.is_swept_later(token),
                     "{id}: a live child stands or moves with its parent"
                 );
                 assert_eq!(token.structure, parent.structure, "{id}: a family follows one graph");
             }
-            let completed = token.status == Status::Completed;
+            let completed = token.status.is_completed();
             assert_eq!(completed, token.ended_by.is_some(), "{id}: an event completes a token");
             assert_eq!(
                 token.status == Status::Paused,
                 token.paused_at.is_some(),
                 "{id}: a pause has a beginning"
             );
+        }
+        for (row, _) in self.fan_outs.values() {
+            self.check_fan_out(row);
         }
         for held in self.held.values() {
             assert_eq!(
@@ -231,6 +297,52 @@ impl World {
                 "a held task has a lease: {task:?}"
             );
         }
+    }
+
+    /// Whether a sweep has not reached the token, or a token above it, yet.
+    fn is_swept_later(&self, token: &Token) -> bool {
+        let line: Vec<Token> = std::iter::once(token.clone()).chain(self.ancestors(token)).collect();
+        line.windows(2).any(|pair| {
+            let Some(index) = pair[0].index else { return false };
+            let mut of_parent = self.fan_outs.values().filter(|(row, _)| row.key.token == pair[1].id);
+            of_parent.any(|(row, _)| row.sweep.is_some() && row.pending && row.swept <= index)
+        })
+    }
+
+    /// The counts of a fan-out are those of its rows.
+    fn check_fan_out(&self, row: &FanOut) {
+        let FanOutKey { token, state, visit } = &row.key;
+        if row.sweep == Some(Sweep::Cancel) {
+            assert!(row.pending, "a sweep is pending: {row:?}");
+            return;
+        }
+        let parent = &self.tokens[token].0;
+        assert!(!parent.status.is_ended() && (&parent.state, parent.visit) == (state, *visit), "{row:?}");
+        let mut counts: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+        let (mut rows, mut ended) = (0, 0);
+        let prefix = format!("{token}.{state}.{visit}.");
+        for (child, _) in self.tokens.values().filter(|(t, _)| t.parent.as_ref() == Some(token)) {
+            if !child.id.starts_with(&prefix) {
+                continue;
+            }
+            rows += 1;
+            if child.status.is_ended() {
+                ended += 1;
+                let of_status = counts.entry(child.status.as_str().to_owned()).or_default();
+                *of_status.entry(child.state.clone()).or_default() += 1;
+            }
+        }
+        let refused = self.ledger.iter().filter(|e| {
+            &e.token == token
+                && e.kind.as_str() == "branch_refused"
+                && e.data["token"].as_str().is_some_and(|id| id.starts_with(&prefix))
+        });
+        for _ in refused {
+            (rows, ended) = (rows + 1, ended + 1);
+            *counts.entry("failed".into()).or_default().entry("__start__".into()).or_default() += 1;
+        }
+        assert_eq!((row.created, row.ended, &row.counts), (rows, ended, &counts), "{:?}", row.key);
+        assert!(row.created <= row.total && row.ended <= row.created);
     }
 
     /// The ledger of a token, one line an entry.

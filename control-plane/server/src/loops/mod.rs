@@ -4,12 +4,14 @@
 //! |---|---|---|
 //! | [`lease_reaper`] | leases that are over | the attempt failed; its supervisor stopped answering |
 //! | [`timer_firer`] | timers that are due | the timer's event is fired |
+//! | [`fan_out_runner`] | fan-outs with something to do | children are started or steered, a batch at a time, and joined |
 //!
 //! A loop keeps no list of its own: it finds its work in the database, inside the transaction that does it, in batches
 //! with a bound. So a restart, a lost nudge and a database restored from a backup are the same case. The driver runs a
 //! loop about every second, at the very moment when the next lease ends or timer is due, and whenever it is nudged; a full
 //! batch is followed by the next one at once. When the database is busy, the next tick tries again.
 
+mod fan_out_runner;
 mod lease_reaper;
 mod timer_firer;
 
@@ -22,6 +24,7 @@ use tokio::sync::{Notify, watch};
 use crate::connections::reaches;
 use crate::control_plane::Stage;
 
+use fan_out_runner::FanOutRunner;
 use lease_reaper::LeaseReaper;
 use timer_firer::TimerFirer;
 
@@ -63,12 +66,21 @@ impl Outcome {
 trait Step {
     /// Does what is due, at most one batch of it.
     async fn run_once(&mut self, committer: &Committer) -> Result<Outcome, Failure>;
+
+    /// Ends when there may be something to do before the clock says so; by itself, never.
+    async fn woken(&self, _committer: &Committer) {
+        std::future::pending::<()>().await;
+    }
 }
 
 /// Runs every loop until the control plane stops.
 pub(crate) async fn run(looping: Looping) -> Result<(), Lost> {
-    tokio::try_join!(drive(&looping, LeaseReaper::new(looping.lease_ms)), drive(&looping, TimerFirer),)
-        .map(drop)
+    tokio::try_join!(
+        drive(&looping, LeaseReaper::new(looping.lease_ms)),
+        drive(&looping, TimerFirer),
+        drive(&looping, FanOutRunner),
+    )
+    .map(drop)
 }
 
 async fn drive(looping: &Looping, mut step: impl Step) -> Result<(), Lost> {
@@ -86,6 +98,7 @@ async fn drive(looping: &Looping, mut step: impl Step) -> Result<(), Lost> {
         tokio::select! {
             () = tokio::time::sleep(nap) => {}
             () = looping.nudge.notified() => {}
+            () = step.woken(&looping.committer) => {}
             () = reaches(&mut stage, Stage::Stopping) => return Ok(()),
         }
     }

@@ -13,6 +13,7 @@ mod requests;
 mod tokens;
 
 mod events;
+mod fan_out;
 
 mod batch;
 mod claims;

@@ -120,7 +120,7 @@ fn choose(conn: &mut Connection, filter: &TokenFilter) -> Result<(Vec<Key>, Opti
 
 fn is_wanted(filter: &TokenFilter, key: &Key) -> bool {
     let same = |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|w| w == found);
-    filter.status.is_none_or(|status| status == key.status)
+    filter.takes(key.status)
         && same(&filter.workflow, &key.workflow)
         && same(&filter.state, &key.state)
         && filter.parent.as_ref().is_none_or(|parent| key.parent.as_ref() == Some(parent))
@@ -151,7 +151,7 @@ fn by_entry(
     after: Option<&TokenPlace>,
     count: usize,
 ) -> Result<Vec<Key>, Broken> {
-    let statuses = Status::ALL.into_iter().filter(|s| filter.status.is_none_or(|wanted| wanted == *s));
+    let statuses = Status::ALL.into_iter().filter(|s| filter.takes(*s));
     let statuses: Vec<&str> = statuses.map(Status::as_str).collect();
     let (leading, states) = match (&filter.parent, &filter.workflow) {
         (Some(_), _) => {

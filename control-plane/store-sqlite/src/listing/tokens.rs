@@ -105,7 +105,7 @@ const fn needs_look(filter: &TokenFilter) -> bool {
 }
 
 fn is_wanted(conn: &Connection, filter: &TokenFilter, row: i64) -> Result<bool, Broken> {
-    const SQL: &str = "SELECT 1 FROM tokens WHERE rowid = ?1 AND (?2 IS NULL OR status = ?2) \
+    const SQL: &str = "SELECT 1 FROM tokens WHERE rowid = ?1 AND (?2 IS NULL OR status = ?2 OR (?2 = 'completed' AND status = 'completed_with_errors')) \
         AND (?3 IS NULL OR workflow = ?3) AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR parent = ?5)";
     if !needs_look(filter) {
         return Ok(true);
@@ -140,7 +140,7 @@ fn by_entry(
     count: usize,
 ) -> Result<Vec<Key>, Broken> {
     let mut newest = Newest { keys: Vec::new(), count };
-    let statuses = Status::ALL.into_iter().filter(|s| filter.status.is_none_or(|wanted| wanted == *s));
+    let statuses = Status::ALL.into_iter().filter(|s| filter.takes(*s));
     let statuses: Vec<&str> = statuses.map(Status::as_str).collect();
     match (&filter.parent, &filter.workflow) {
         (Some(parent), _) => {

@@ -9,6 +9,7 @@ use stateous_engine::change::{Answer, Change, Decision};
 use stateous_engine::loaded::Wanted;
 use stateous_engine::model::{Incarnation, Kind, TaskStatus};
 use stateous_engine::{Input, Refusal, Rules, Timestamp, decide_loading, limits};
+use tokio::sync::Notify;
 use tracing::warn;
 
 use super::job::Job;
@@ -37,6 +38,8 @@ pub(super) struct Machine {
     watchers: Arc<Watchers>,
     outage: Outage,
     tally: Arc<Tally>,
+    /// Woken when a commit left something to do for a fan-out.
+    fan_outs: Arc<Notify>,
 }
 
 /// What became of a job inside a transaction that is not durable yet.
@@ -59,6 +62,8 @@ struct Queued {
     told: Vec<String>,
     /// The kinds of what it wrote to ledgers.
     entries: Vec<Kind>,
+    /// There is something to do for a fan-out.
+    fan_outs: bool,
 }
 
 impl Machine {
@@ -68,9 +73,10 @@ impl Machine {
         clock: Arc<dyn Clock>,
         watchers: Arc<Watchers>,
         tally: Arc<Tally>,
+        fan_outs: Arc<Notify>,
     ) -> Self {
         let (waiting, outage) = (Waiting::default(), Outage::default());
-        Self { writer, rules, clock, waiting, watchers, outage, tally }
+        Self { writer, rules, clock, waiting, watchers, fan_outs, outage, tally }
     }
 
     /// Runs until every sender is gone.
@@ -176,6 +182,9 @@ impl Machine {
         self.writer.commit(now)?;
         self.tally.committed(results.len() + woken.len(), &queued.entries);
         self.watchers.wake(&queued.told);
+        if queued.fan_outs {
+            self.fan_outs.notify_one();
+        }
         let mut settled: Vec<Settled> =
             std::mem::take(jobs).into_iter().zip(results).map(|(job, result)| settle(job, result)).collect();
         settled
@@ -238,9 +247,12 @@ impl Machine {
                 }
                 _ => {}
             }
+            if let Change::InsertFanOut { row, .. } | Change::UpdateFanOut(row) = change {
+                queued.fan_outs |= row.pending;
+            }
         }
         // A resume may queue nothing, but what was queued can be claimed again.
-        queued.any |= matches!(input, Input::ResumeToken { .. }) && result.is_ok();
+        queued.any |= matches!(input, Input::ResumeToken { .. } | Input::Unfold(_)) && result.is_ok();
         Ok(result)
     }
 
@@ -294,13 +306,20 @@ impl Machine {
                 let timers = self.writer.due_timers(now, limit)?;
                 timers.into_iter().map(|timer| Input::FireTimer { timer }).collect()
             }
+            Upkeep::UnfoldFanOuts => {
+                let fan_outs = self.writer.pending_fan_outs(limit)?;
+                fan_outs.into_iter().map(Input::Unfold).collect()
+            }
         };
         self.writer.ahead(inputs.iter().map(Wanted::for_input).collect());
+        let mut done = 0;
         for input in &inputs {
             // Nobody waits for these; what the clock may not do, the ledger says.
-            let _ = self.decide(input, now, queued)?;
+            let stale = matches!(self.decide(input, now, queued)?, Ok(Answer::Stale));
+            // A lease or timer that is looked at was due, and is not found again; a fan-out may be.
+            done += u32::from(!stale || what != Upkeep::UnfoldFanOuts);
         }
-        Ok(u32::try_from(inputs.len()).unwrap_or(u32::MAX))
+        Ok(done)
     }
 
     /// The tasks of a repeated claim, else new ones, up to the claim's number and the answer's size.

@@ -47,7 +47,8 @@ impl Job {
             Self::Input { .. } | Self::Heartbeat { .. } | Self::Assign { .. } => 0,
             Self::Upkeep { what: Upkeep::ExpireLeases, .. } => 1,
             Self::Upkeep { what: Upkeep::FireTimers, .. } => 2,
-            Self::Claim(_) => 3,
+            Self::Upkeep { what: Upkeep::UnfoldFanOuts, .. } => 3,
+            Self::Claim(_) => 4,
         }
     }
 

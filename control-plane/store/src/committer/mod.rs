@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use stateous_engine::change::{Answer, Grant};
 use stateous_engine::model::Incarnation;
 use stateous_engine::{Input, Refusal, Rules};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::clock::Clock;
 use crate::failure::{Failure, FailureKind};
@@ -70,6 +70,8 @@ pub enum Upkeep {
     ExpireLeases,
     /// Fire timers that are due.
     FireTimers,
+    /// Take fan-outs a step further: children to start or to sweep, joins that are met.
+    UnfoldFanOuts,
 }
 
 /// Where every change goes. Cheap to clone; the thread ends when the last clone is dropped.
@@ -79,6 +81,7 @@ pub struct Committer {
     jobs: mpsc::Sender<Vec<Job>>,
     watchers: Arc<Watchers>,
     tally: Arc<Tally>,
+    fan_outs: Arc<Notify>,
 }
 
 impl Committer {
@@ -91,14 +94,20 @@ impl Committer {
     ) -> (Self, JoinHandle<()>) {
         let (jobs, inbox) = mpsc::channel();
         let watchers = Arc::new(Watchers::default());
-        let tally = Arc::new(Tally::default());
-        let mut machine =
-            batch::Machine::new(writer, rules, clock, Arc::clone(&watchers), Arc::clone(&tally));
+        let (tally, fan_outs) = (Arc::new(Tally::default()), Arc::new(Notify::new()));
+        let mut machine = batch::Machine::new(
+            writer,
+            rules,
+            clock,
+            Arc::clone(&watchers),
+            Arc::clone(&tally),
+            Arc::clone(&fan_outs),
+        );
         let thread = std::thread::Builder::new()
             .name("committer".into())
             .spawn(move || machine.run(&inbox))
             .expect("a thread can be started while the process starts");
-        (Self { jobs, watchers, tally }, thread)
+        (Self { jobs, watchers, tally, fan_outs }, thread)
     }
 
     /// What it did since it started.
@@ -161,12 +170,18 @@ impl Committer {
         self.ask(|reply| Job::Heartbeat { supervisor, incarnation, tasks, reply }).await
     }
 
-    /// Does at most `limit` pieces of upkeep. Answers how many it found: as many as `limit` means that more may wait.
+    /// Does at most `limit` pieces of upkeep. Answers how many it did: as many as `limit` means that more may wait; of
+    /// fan-outs, any.
     ///
     /// # Errors
     /// A [`Failure`] when the database broke.
     pub async fn upkeep(&self, what: Upkeep, limit: u32) -> Result<u32, Failure> {
         self.ask(|reply| Job::Upkeep { what, limit, reply }).await
+    }
+
+    /// Waits until a commit left something to do for a fan-out. Only a hint: what is to be done stands in the database.
+    pub async fn fan_out_pending(&self) {
+        self.fan_outs.notified().await;
     }
 
     /// Keeps a component and puts it in force for a state.

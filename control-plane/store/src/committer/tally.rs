@@ -5,12 +5,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use stateous_engine::model::Kind;
 
 /// Counts that only grow.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tally {
     commits: AtomicU64,
     jobs: AtomicU64,
     failures: AtomicU64,
     entries: [AtomicU64; Kind::ALL.len()],
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        let none = || AtomicU64::new(0);
+        Self {
+            commits: none(),
+            jobs: none(),
+            failures: none(),
+            entries: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
 }
 
 impl Tally {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use stateous_engine::change::{Answer, Change};
 use stateous_engine::json::Object;
 use stateous_engine::loaded::{Loaded, Wanted};
-use stateous_engine::model::{Incarnation, Kind, TaskStatus, Token};
+use stateous_engine::model::{FanOutKey, Incarnation, Kind, TaskStatus, Token};
 use stateous_engine::{Catalog, Code, Graph, Input, Refusal, Rules, Timestamp};
 use tokio::task::{JoinHandle as Running, yield_now};
 
@@ -91,6 +91,9 @@ impl Writer for Watched {
     }
     fn due_timers(&mut self, now: Timestamp, limit: u32) -> Result<Vec<u64>, Failure> {
         self.writer.due_timers(now, limit)
+    }
+    fn pending_fan_outs(&mut self, limit: u32) -> Result<Vec<FanOutKey>, Failure> {
+        self.writer.pending_fan_outs(limit)
     }
     fn extend_leases(&mut self, ms: i64) -> Result<u64, Failure> {
         self.writer.extend_leases(ms)

@@ -11,6 +11,7 @@ mod samples;
 
 pub mod committer;
 pub mod control;
+pub mod fan_outs;
 pub mod held;
 pub mod ledger;
 pub mod listing;
@@ -113,6 +114,13 @@ macro_rules! conformance_suite {
                 a_family_shares_its_places,
                 a_place_is_given_once,
                 the_beginning_of_a_pause_is_kept,
+            }
+            fan_outs {
+                a_fan_out_comes_back_with_its_items,
+                a_fan_out_that_is_over_leaves_nothing,
+                who_waits_longest_is_served_first,
+                an_act_on_its_way_is_told,
+                a_child_of_a_fan_out_holds_for_itself,
             }
             memory {
                 cells_come_back_by_key,

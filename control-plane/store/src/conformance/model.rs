@@ -9,12 +9,13 @@ use proptest::test_runner::{Config, TestRunner};
 use stateous_engine::change::Change;
 use stateous_engine::loaded::{Member, Wanted};
 use stateous_engine::model::{
-    Entry, EventRecord, Held, Kind, MemoryCell, Status, Task, TaskStatus, Timer, Token,
+    Entry, EventRecord, FanOut, FanOutKey, Held, Kind, MemoryCell, Status, Sweep, Task, TaskStatus, Timer,
+    Token,
 };
 
 use super::Harness;
 use super::db::{Db, NOW, all_of, all_of_task};
-use super::samples::{entry, held_outcome, object, task, timer, token};
+use super::samples::{entry, fan_out, held_outcome, object, task, timer, token};
 use crate::rows::{TaskFilter, TokenFilter};
 use crate::traits::QueuedFilter;
 
@@ -35,6 +36,9 @@ enum Act {
     DeleteMemory { token: usize, state: usize, key: usize },
     DeleteAllMemory { token: usize },
     Append { token: usize },
+    InsertFanOut { token: usize, visit: u64, pending: bool },
+    UpdateFanOut { nth: usize, pending: bool, sweep: Option<usize>, after_ms: i64 },
+    DeleteFanOut { nth: usize },
 }
 
 /// How a transaction ends.
@@ -52,7 +56,7 @@ fn acts() -> impl Strategy<Value = Act> {
     let (token, state, key) = (0..TOKENS.len(), 0..STATES.len(), 0..3usize);
     prop_oneof![
         3 => (token.clone(), any::<bool>()).prop_map(|(token, child)| Act::Insert { token, child }),
-        4 => (token.clone(), 0..5usize, -3..3i64)
+        4 => (token.clone(), 0..6usize, -3..3i64)
             .prop_map(|(token, status, after_ms)| Act::Update { token, status, after_ms }),
         1 => (token.clone(), any::<u32>()).prop_map(|(token, number)| Act::PutContext { token, number }),
         3 => (token.clone(), state.clone()).prop_map(|(token, state)| Act::InsertTask { token, state }),
@@ -67,7 +71,12 @@ fn acts() -> impl Strategy<Value = Act> {
             .prop_map(|(token, state, key, bytes)| Act::PutMemory { token, state, key, bytes }),
         1 => (token.clone(), state, key).prop_map(|(token, state, key)| Act::DeleteMemory { token, state, key }),
         1 => token.clone().prop_map(|token| Act::DeleteAllMemory { token }),
-        2 => token.prop_map(|token| Act::Append { token }),
+        2 => token.clone().prop_map(|token| Act::Append { token }),
+        2 => (token, 1..3u64, any::<bool>())
+            .prop_map(|(token, visit, pending)| Act::InsertFanOut { token, visit, pending }),
+        2 => (0..9usize, any::<bool>(), proptest::option::of(0..3usize), 0..5i64)
+            .prop_map(|(nth, pending, sweep, after_ms)| Act::UpdateFanOut { nth, pending, sweep, after_ms }),
+        1 => (0..9usize).prop_map(|nth| Act::DeleteFanOut { nth }),
     ]
 }
 
@@ -84,6 +93,7 @@ struct Model {
     held: BTreeMap<(String, u64), Held>,
     memory: BTreeMap<(String, String), BTreeMap<String, Arc<str>>>,
     ledger: BTreeMap<String, Vec<Entry>>,
+    fan_outs: BTreeMap<FanOutKey, FanOut>,
 }
 
 impl Model {
@@ -167,6 +177,25 @@ impl Model {
                 Change::DeleteMemory { token: id(token), state, key }
             }
             Act::DeleteAllMemory { token } => Change::DeleteAllMemory { token: id(token) },
+            Act::InsertFanOut { token, visit, pending } => {
+                let row = FanOut { pending: *pending, ..fan_out(TOKENS[*token], *visit) };
+                if self.fan_outs.contains_key(&row.key) {
+                    return None;
+                }
+                Change::InsertFanOut { row, chunks: vec![r#"{"items":[1]}"#.into()] }
+            }
+            Act::UpdateFanOut { nth, pending, sweep, after_ms } => {
+                let before = self.fan_outs.values().cycle().nth(*nth)?.clone();
+                Change::UpdateFanOut(FanOut {
+                    pending: *pending,
+                    sweep: sweep.map(|n| Sweep::ALL[n]),
+                    looked_at: NOW.plus_ms(*after_ms),
+                    ..before
+                })
+            }
+            Act::DeleteFanOut { nth } => {
+                Change::DeleteFanOut(self.fan_outs.keys().cycle().nth(*nth)?.clone())
+            }
             Act::Append { token } => {
                 existing(token)?;
                 let seq = self.ledger.get(TOKENS[*token]).map_or(0, Vec::len) as u64 + 1;
@@ -194,6 +223,10 @@ impl Model {
             Change::InsertHeld(held) => drop(self.held.insert((held.top.clone(), held.arrival), held)),
             Change::DeleteHeld { top, arrival } => drop(self.held.remove(&(top, arrival))),
             Change::DeleteTimer(id) => drop(self.timers.remove(&id)),
+            Change::InsertFanOut { row, .. } | Change::UpdateFanOut(row) => {
+                drop(self.fan_outs.insert(row.key.clone(), row));
+            }
+            Change::DeleteFanOut(key) => drop(self.fan_outs.remove(&key)),
             Change::PutMemory { token, state, cell } => {
                 self.memory.entry((token, state)).or_default().insert(cell.key, cell.value);
             }
@@ -241,6 +274,26 @@ impl Model {
             let next = of_family.last().map_or(1, |held| held.arrival + 1);
             assert_eq!(loaded.next_arrival, if paused { next } else { 0 });
             assert_eq!(loaded.held, of_family);
+        }
+        let mut pending: Vec<&FanOut> = self.fan_outs.values().filter(|row| row.pending).collect();
+        pending.sort_by_key(|row| (row.looked_at, &row.key));
+        let keys: Vec<FanOutKey> = pending.into_iter().map(|row| row.key.clone()).collect();
+        assert_eq!(writer.pending_fan_outs(99).unwrap(), keys);
+        for row in self.fan_outs.values() {
+            let key = &row.key;
+            let wanted = Wanted {
+                token: Some(row.top.clone()),
+                sweeping: true,
+                fan_outs: vec![key.clone()],
+                chunks: vec![(key.clone(), 0)],
+                ..Wanted::default()
+            };
+            let loaded = writer.load(&wanted).unwrap();
+            assert_eq!(loaded.fan_outs[key].as_ref(), Some(row));
+            assert_eq!(&*loaded.chunks[&(key.clone(), 0)], r#"{"items":[1]}"#);
+            let swept = |other: &FanOut| matches!(other.sweep, Some(Sweep::Pause | Sweep::Resume));
+            let of_top = self.fan_outs.values().filter(|other| other.top == row.top);
+            assert_eq!(loaded.sweeping, of_top.clone().any(swept));
         }
         for task in self.tasks.values() {
             let cells =
@@ -297,7 +350,8 @@ impl Model {
         let statuses = Status::ALL.into_iter().map(Some).chain([None]);
         for (status, parent) in statuses.flat_map(|s| [(s, None), (s, Some("b".to_owned()))]) {
             let matches = |row: &&Token| {
-                status.is_none_or(|s| row.status == s) && (parent.is_none() || row.parent == parent)
+                let listing = TokenFilter { status, ..TokenFilter::newest(0) };
+                listing.takes(row.status) && (parent.is_none() || row.parent == parent)
             };
             let mut rows: Vec<&Token> = self.tokens.values().map(|(row, _)| row).filter(matches).collect();
             rows.sort_by_key(|row| (std::cmp::Reverse(row.entered_at), row.id.clone()));

@@ -6,7 +6,8 @@ use stateous_engine::change::Change;
 use stateous_engine::input::Schedule;
 use stateous_engine::json::{Object, parse_stored};
 use stateous_engine::model::{
-    Entry, EventRecord, Held, Kind, MemoryCell, Origin, Status, Task, TaskStatus, Timer, TimerKind, Token,
+    Entry, EventRecord, FanOut, FanOutKey, Held, Kind, MemoryCell, Origin, Status, Task, TaskStatus, Timer,
+    TimerKind, Token,
 };
 
 use super::db::NOW;
@@ -24,6 +25,8 @@ pub(super) fn token(id: &str) -> Token {
         entered_at: NOW,
         paused_at: None,
         parent: None,
+        index: None,
+        errors: false,
         seq: 0,
         visits: BTreeMap::from([("draft".to_owned(), 1)]),
         counts: BTreeMap::from([("__started__".to_owned(), 1)]),
@@ -111,6 +114,26 @@ pub(super) fn held_outcome(top: &str, arrival: u64, text: &str) -> Held {
         context: object(text),
         schedules: vec![schedule],
         ..held(top, arrival)
+    }
+}
+
+/// A fan-out of a token's visit of `checks` over three items, none of which has its child.
+pub(super) fn fan_out(token: &str, visit: u64) -> FanOut {
+    FanOut {
+        key: FanOutKey { token: token.to_owned(), state: "checks".to_owned(), visit },
+        top: token.to_owned(),
+        workflow: "lint".to_owned(),
+        digest: format!("sha256:{}", "b".repeat(64)),
+        total: 3,
+        created: 0,
+        ended: 0,
+        counts: BTreeMap::new(),
+        first_ended: None,
+        sweep: None,
+        reason: None,
+        swept: 0,
+        pending: true,
+        looked_at: NOW,
     }
 }
 

@@ -3,6 +3,8 @@
 //! Tokens get a [`Seat`] as they are looked at; `rows` changes what belongs to one of them. What was not loaded is
 //! [`Missing`]: the decision ends there and is made again from the start once it is.
 
+mod export;
+mod fan_outs;
 mod rows;
 
 use std::ops::{Index, IndexMut};
@@ -15,6 +17,7 @@ use super::words::quote;
 use crate::change::{Answer, Change, Decision, TokenView};
 use crate::graph::Workflow;
 use crate::json::{Object, parse_stored};
+use crate::limits;
 use crate::loaded::{Loaded, Member, Missing};
 use crate::model::{Kind, Task, Timer, Token};
 use crate::names;
@@ -51,6 +54,9 @@ pub(super) struct Draft<'a> {
     next_arrival: u64,
     next_task: u64,
     next_timer: u64,
+    fan_outs: Vec<fan_outs::Seated>,
+    /// How many children of fan-outs this decision may still start or steer.
+    pub(super) budget: u64,
     changes: Vec<Change>,
 }
 
@@ -79,6 +85,8 @@ impl<'a> Draft<'a> {
             next_arrival: loaded.next_arrival,
             next_task: loaded.next_task,
             next_timer: loaded.next_timer,
+            fan_outs: Vec::new(),
+            budget: limits::FAN_OUT_BATCH,
             changes: Vec::new(),
         }
     }
@@ -198,7 +206,7 @@ impl<'a> Draft<'a> {
             return Ok(Arc::clone(context));
         }
         let found = self.loaded.contexts.get(&token.id);
-        found.cloned().ok_or_else(|| Missing::Context(token.id.clone()))
+        found.cloned().ok_or_else(|| Missing::Contexts(vec![token.id.clone()]))
     }
 
     /// The place of the next event that the family holds.
@@ -206,9 +214,50 @@ impl<'a> Draft<'a> {
         self.next_arrival
     }
 
+    /// Sees to it that the contexts of these tokens are there, all at once.
+    pub(super) fn contexts(&self, mut ids: Vec<String>) -> Result<(), Missing> {
+        let written = |id: &String| self.seats.iter().any(|w| w.token.id == *id && !w.context.is_empty());
+        ids.retain(|id| !self.loaded.contexts.contains_key(id) && !written(id));
+        ids.dedup();
+        if ids.is_empty() { Ok(()) } else { Err(Missing::Contexts(ids)) }
+    }
+
+    /// A token of the family as it is so far, without giving it a place.
+    pub(super) fn known(&self, id: &str) -> Result<Option<&Token>, Missing> {
+        if let Some(found) = self.near(id) {
+            return Ok(Some(found));
+        }
+        match self.loaded.members.get(id) {
+            Some(found) => Ok(found.as_ref().map(|member| &member.token)),
+            None => Err(Missing::Members(vec![id.to_owned()])),
+        }
+    }
+
+    /// The token, if it has a place or is on the way up from the one that the input is about.
+    fn near(&self, id: &str) -> Option<&Token> {
+        let seated = self.seats.iter().map(|w| &w.token);
+        let member = self.loaded.member.iter().map(|member| &member.token);
+        let members = self.loaded.members.values().flatten().map(|member| &member.token);
+        let mut all = seated.chain(member).chain(&self.loaded.ancestors).chain(members);
+        all.find(|token| token.id == id)
+    }
+
+    /// The token and those above it.
+    fn line(&self, seat: Seat) -> impl Iterator<Item = &Token> {
+        std::iter::successors(Some(&self[seat]), |token| self.near(token.parent.as_ref()?))
+    }
+
     /// The top token of the family.
     pub(super) fn top(&self, seat: Seat) -> String {
-        self.loaded.top.clone().unwrap_or_else(|| self[seat].id.clone())
+        let last = self.line(seat).last().unwrap_or(&self[seat]);
+        let top = self.loaded.top.as_ref().filter(|_| last.parent.is_some());
+        top.unwrap_or(&last.id).clone()
+    }
+
+    /// The token with which what this one holds is settled.
+    pub(super) fn holder(&self, seat: Seat) -> String {
+        let found = self.line(seat).find(|token| token.index.is_some());
+        found.map_or_else(|| self.top(seat), |token| token.id.clone())
     }
 
     /// The token as the caller is told.
@@ -218,7 +267,7 @@ impl<'a> Draft<'a> {
 
     /// The decision: what was changed, and `result`.
     pub(super) fn finish(self, result: Result<Answer, Refusal>) -> Decision {
-        let Self { seats, changes: rest, .. } = self;
+        let Self { seats, fan_outs, changes: rest, .. } = self;
         let mut changes = Vec::with_capacity(rest.len() + 2);
         for Working { token, context, is_new, context_changed, moved, .. } in seats {
             if is_new {
@@ -234,6 +283,7 @@ impl<'a> Draft<'a> {
             }
         }
         changes.extend(rest);
+        changes.extend(fan_outs.into_iter().filter_map(fan_outs::Seated::into_change));
         Decision { changes, result }
     }
 

@@ -182,7 +182,8 @@ impl<'a> Draft<'a> {
     /// What a paused token holds, in the order of arrival; empty unless it was loaded.
     pub(in crate::decide) fn held_by(&self, seat: Seat) -> Vec<&'a Held> {
         let token = &self[seat];
-        let of_token = self.loaded.held.iter().filter(|held| held.token == token.id);
+        let all = self.loaded.held.iter().chain(self.loaded.held_of.values().flatten());
+        let of_token = all.filter(|held| held.token == token.id);
         // What an active token held was settled when it was resumed.
         of_token.filter(|_| token.status == Status::Paused).collect()
     }
