@@ -1,4 +1,7 @@
-//! `stateous routine`: upload components, and see which serve which state.
+//! `stateous routine`: build components, run them here, upload them, and see which serve which state.
+
+mod run;
+mod sandbox;
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +13,7 @@ use super::remote::Remote;
 use crate::Failed;
 use crate::text::{Out, escape};
 
-/// Upload routines, and see which serve which state.
+/// Build routines, run them here, upload them, and see which serve which state.
 #[derive(Parser)]
 #[command(name = "stateous routine")]
 pub(crate) struct Args {
@@ -22,6 +25,8 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Act {
+    /// Run a component here, in the real sandbox, without a control plane.
+    Run(run::Args),
     /// Upload a component, and let it serve a state from the next attempt on.
     Push(Push),
     /// What serves each state.
@@ -55,6 +60,7 @@ pub(crate) fn run(args: Args) -> Result<(), Failed> {
     let Args { act, remote } = args;
     match act {
         None => Err(Failed::Usage(Box::new(Args::command()))),
+        Some(Act::Run(args)) => run::run(&args),
         Some(Act::List) => remote.run(list),
         Some(Act::Push(push)) => {
             let component = read_component(&push.file)?;
