@@ -53,8 +53,12 @@ fn the_go_bindings_are_current() -> anyhow::Result<()> {
         pkg_name: Some("stateous.dev/routine/internal/bindings".to_owned()),
         ..Default::default()
     };
-    // They name imports that only wasm has, so a native build of the SDK leaves them out.
-    let for_wasm = |(name, text)| (name, format!("//go:build wasip1\n\n{text}"));
+    // They name imports that only wasm has, so a native build of the SDK leaves them out. What they call stands inside of
+    // the SDK, so that a routine's module needs no other.
+    let for_wasm = |(name, text): (String, String)| {
+        let text = text.replace("go.bytecodealliance.org/pkg/wit/", "stateous.dev/routine/internal/wit/");
+        (name, format!("//go:build wasip1\n\n{text}"))
+    };
     let files: Vec<_> = generate(options.build())?.into_iter().map(for_wasm).collect();
     check(&Product::root().join("guest-sdk/go/internal/bindings"), &files)
 }

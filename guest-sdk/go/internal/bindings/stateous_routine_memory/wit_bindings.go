@@ -9,8 +9,8 @@ package stateous_routine_memory
 
 import (
         "stateous.dev/routine/internal/bindings/stateous_routine_types"
-witRuntime "go.bytecodealliance.org/pkg/wit/runtime"
-witTypes "go.bytecodealliance.org/pkg/wit/types"
+witRuntime "stateous.dev/routine/internal/wit/runtime"
+witTypes "stateous.dev/routine/internal/wit/types"
 "unsafe"
 "runtime"
 )

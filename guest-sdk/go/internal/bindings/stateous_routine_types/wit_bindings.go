@@ -8,7 +8,7 @@
 package stateous_routine_types
 
 import (
-        witTypes "go.bytecodealliance.org/pkg/wit/types"
+        witTypes "stateous.dev/routine/internal/wit/types"
 )
 
 // A JSON value as text.

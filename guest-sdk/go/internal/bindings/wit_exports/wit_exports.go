@@ -11,8 +11,8 @@ import (
         "runtime"
         "stateous.dev/routine/internal/bindings/export_wit_world"
 "stateous.dev/routine/internal/bindings/stateous_routine_types"
-witRuntime "go.bytecodealliance.org/pkg/wit/runtime"
-witTypes "go.bytecodealliance.org/pkg/wit/types"
+witRuntime "stateous.dev/routine/internal/wit/runtime"
+witTypes "stateous.dev/routine/internal/wit/types"
 "unsafe"
 )
 
