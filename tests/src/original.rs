@@ -91,7 +91,8 @@ impl Original {
     }
 
     /// Makes a supervisor in the folder `name` of the story, for the control plane at `url`, with the routines of
-    /// `tests/python/<routines>`, and starts it. It calls itself `box`, whatever its folder.
+    /// `tests/python/<routines>`, and starts it. It calls itself `box`, whatever its folder. It has no routine for the states of
+    /// the files `without`, and so leaves them to others.
     ///
     /// # Errors
     /// When it does not come up.
@@ -101,6 +102,7 @@ impl Original {
         name: &str,
         url: &str,
         routines: &str,
+        without: &[&str],
     ) -> Result<Process> {
         let folder = product.folder().join(name);
         let path = folder.display().to_string();
@@ -109,7 +111,11 @@ impl Original {
             let entry = entry?;
             let stub = folder.join(entry.file_name());
             ensure!(stub.exists(), "the original made no {}", stub.display());
-            std::fs::copy(entry.path(), stub)?;
+            if without.iter().any(|file| entry.file_name() == *file) {
+                std::fs::remove_file(stub)?;
+            } else {
+                std::fs::copy(entry.path(), stub)?;
+            }
         }
         let settings = folder.join("stateous.yaml");
         let text = std::fs::read_to_string(&settings)?;

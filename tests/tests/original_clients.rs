@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
-use stateous_api::{Client, StartRequest};
+use stateous_api::client::TokensQuery;
+use stateous_api::{Client, RoutineLimits, StartRequest};
 use stateous_e2e::{ControlPlane, History, Original, OriginalControlPlane, Process, Product, eventually};
 use tokio::process::Command;
 
@@ -27,8 +28,8 @@ async fn supervisors(
     routines: &str,
 ) -> anyhow::Result<(Process, Process)> {
     tokio::try_join!(
-        original.supervise(product, "box-of-ours", ours.url(), routines),
-        original.supervise(product, "box-of-theirs", theirs.url(), routines)
+        original.supervise(product, "box-of-ours", ours.url(), routines, &[]),
+        original.supervise(product, "box-of-theirs", theirs.url(), routines, &[])
     )
 }
 
@@ -52,6 +53,15 @@ async fn until(client: &Client, id: &str, holds: impl Fn(&History) -> bool) -> a
     for (_, data) in &mut history.0 {
         if let Some(due_at) = data.get_mut("due_at") {
             *due_at = json!("TIME");
+        }
+        // Whoever served it, and but for what is ours alone.
+        if let Some(supervisor) = data.get_mut("supervisor") {
+            *supervisor = json!("box");
+        }
+        for branch in
+            data.pointer_mut("/payload/branches").and_then(Value::as_array_mut).into_iter().flatten()
+        {
+            branch.as_object_mut().map(|branch| branch.remove("ended_by"));
         }
     }
     Ok(history)
@@ -128,6 +138,50 @@ async fn routines_of_every_kind_leave_the_same_history() -> anyhow::Result<()> {
     let history = same_history(clients, "P-1", History::ended).await?;
     insta::assert_snapshot!(written(&history));
     same_shown(&original, &product, &["token", "show", "P-1", "--url", clients.0.url()]).await
+}
+
+/// On our control plane, a supervisor of the original and one of ours share a workflow: each serves a child and a state of the
+/// parent. On the original's, one Python supervisor does it all.
+#[tokio::test(flavor = "multi_thread")]
+async fn our_supervisor_works_beside_theirs_on_one_token() -> anyhow::Result<()> {
+    let (Some(original), Some(guest)) = (Original::find()?, Product::guest("remembers")) else {
+        return Ok(());
+    };
+    let product = Product::new()?;
+    let graph = original.compile(&product, "release").await?;
+    let (ours, theirs) = both(&original, &product, graph).await?;
+    let clients = (ours.client(), theirs.client());
+    for (workflow, state) in [("audit", "look"), ("release", "ship")] {
+        ours.push(workflow, state, &guest, RoutineLimits::default()).await?;
+    }
+    let with = |name: &'static str, url, without: &'static [&'static str]| {
+        original.supervise(&product, name, url, "release-routines", without)
+    };
+    let _supervisors = tokio::try_join!(
+        with("python-box", clients.0.url(), &["audit_look.py", "ship.py"]),
+        product.supervise("wasm-box", clients.0.url()),
+        with("box-of-theirs", clients.1.url(), &[]),
+    )?;
+    for client in [clients.0, clients.1] {
+        start(client, "R-1", &json!({"title": "Größe 4"})).await?;
+    }
+    for id in ["R-1", "R-1.checks.1.lint", "R-1.checks.1.audit"] {
+        let history = same_history(clients, id, History::ended).await?;
+        assert_eq!(history.kinds().last(), Some(&"completed"), "{history:#?}");
+        same_shown(&original, &product, &["token", "show", id, "--url", clients.0.url()]).await?;
+    }
+    let served = History::of_token(clients.0, "R-1", false).await?;
+    let by: Vec<_> = served.of("task_claimed").map(|data| data["supervisor"].clone()).collect();
+    assert_eq!(by, ["box", "wasm-box"], "one task each");
+    let children = async |client: &Client| {
+        client.tokens(&TokensQuery { parent: Some("R-1".into()), ..TokensQuery::default() }).await
+    };
+    let (ours, theirs) = tokio::try_join!(children(clients.0), children(clients.1))?;
+    assert_eq!(ours.len(), 2);
+    for (ours, theirs) in ours.iter().zip(&theirs) {
+        assert_eq!((&ours.token, ours.context.get()), (&theirs.token, theirs.context.get()));
+    }
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -26,9 +26,9 @@ pub mod refusal;
 pub mod decide;
 
 pub use change::{Answer, Change, Decision, Grant};
-pub use decide::{Rules, decide};
+pub use decide::{Rules, decide, decide_loading};
 pub use graph::{Catalog, Graph};
 pub use input::Input;
-pub use loaded::{Loaded, Wanted};
+pub use loaded::{Loaded, Missing, Wanted};
 pub use refusal::{Code, Refusal};
 pub use time::Timestamp;

@@ -1,5 +1,6 @@
 //! What a decision needs to see. The store loads it, locked, in the transaction that will apply the decision.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::input::Input;
@@ -30,6 +31,36 @@ pub struct Wanted {
     pub memory: bool,
     /// Load one memory cell's presence and the bytes of the others: needed by a memory write.
     pub memory_key: Option<String>,
+    /// Load these other tokens too, with their open tasks and pending timers, by their exact ids.
+    pub members: Vec<String>,
+    /// Load the contexts of these tokens.
+    pub contexts: Vec<String>,
+    /// Tell which of these folded ids a token has.
+    pub taken: Vec<String>,
+}
+
+/// What a decision found that it must see too: the store loads it, in the same transaction, and the decision is made
+/// again. Most decisions need one look; those that touch a family ask for a generation at a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// These other tokens, with their open tasks and pending timers.
+    Members(Vec<String>),
+    /// The context of this token.
+    Context(String),
+    /// Which of these folded ids a token has.
+    Taken(Vec<String>),
+}
+
+impl Missing {
+    /// What to load.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted {
+        match self {
+            Self::Members(ids) => Wanted { members: ids.clone(), ..Wanted::default() },
+            Self::Context(id) => Wanted { contexts: vec![id.clone()], ..Wanted::default() },
+            Self::Taken(ids) => Wanted { taken: ids.clone(), ..Wanted::default() },
+        }
+    }
 }
 
 impl Wanted {
@@ -115,8 +146,23 @@ pub struct Loaded {
     pub memory_key_exists: bool,
     /// Bytes of keys and values of the other cells of the task's (token, state).
     pub memory_bytes_of_others: u64,
+    /// Other tokens that were asked for, by id; `None` when there is no such token.
+    pub members: BTreeMap<String, Option<Member>>,
+    /// Contexts that were asked for, by the token's id.
+    pub contexts: BTreeMap<String, Arc<str>>,
+    /// Which folded ids a token has, of those that were asked for.
+    pub taken: BTreeMap<String, bool>,
     /// The id that the next task gets.
     pub next_task: u64,
     /// The id that the next timer gets.
     pub next_timer: u64,
+}
+
+impl Loaded {
+    /// Adds what a later look found.
+    pub fn extend(&mut self, more: Self) {
+        self.members.extend(more.members);
+        self.contexts.extend(more.contexts);
+        self.taken.extend(more.taken);
+    }
 }

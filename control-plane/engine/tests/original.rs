@@ -120,8 +120,6 @@ fn contexts_and_payloads_are_checked_as_the_original_checks_them() {
 #[test]
 fn a_catalog_finds_workflows_by_name_and_structure() {
     let (orders, release) = (graph("orders.json"), graph("release.json"));
-    assert_eq!(orders.has_parallel_states(), None);
-    assert_eq!(release.has_parallel_states(), Some("checks"));
     let structure = release.structure().to_owned();
     let catalog = Catalog::new(vec![orders, release]).unwrap();
     assert_eq!(catalog.default_graph().name(), "orders");

@@ -7,8 +7,8 @@ mod world;
 use stateous_engine::change::Answer;
 use stateous_engine::input::{Outcome, Schedule};
 use stateous_engine::json::{Json, Object};
-use stateous_engine::model::{Status, Token};
-use stateous_engine::{Code, Input, Refusal, Timestamp};
+use stateous_engine::model::Status;
+use stateous_engine::{Code, Input, Refusal};
 use world::World;
 
 /// `draft` cannot take `error`, `review` can; `torn` has two guards that can both hold.
@@ -336,12 +336,6 @@ fn an_active_token_can_be_cancelled() {
 #[test]
 fn a_token_in_another_status_is_not_steered() {
     let mut world = started();
-    // A child cannot be made yet; this one stands still with its parent.
-    let parent = world.tokens["T"].0.clone();
-    let (paused_at, of) = (Some(Timestamp(1)), Some("T".to_owned()));
-    let child =
-        Token { id: "T.x.1.y".into(), parent: of, status: Status::Paused, paused_at, seq: 0, ..parent };
-    world.tokens.insert(child.id.clone(), (child, "{}".into()));
     let mut lines = Vec::new();
     let mut ask = |world: &mut World, token: &str| {
         let token = || token.to_owned();
@@ -358,7 +352,6 @@ fn a_token_in_another_status_is_not_steered() {
         }
     };
     ask(&mut world, "nobody");
-    ask(&mut world, "T.x.1.y");
     // Paused, resumed and cancelled in turn, and then it has ended.
     ask(&mut world, "T");
     ask(&mut world, "T");

@@ -50,16 +50,6 @@ pub enum ServeError {
         /// How many.
         live: u64,
     },
-    /// A graph asks for something that this version does not run.
-    #[error(
-        "the state '{state}' of the workflow '{workflow}' is parallel, which this version of Stateous does not run"
-    )]
-    Parallel {
-        /// The workflow.
-        workflow: String,
-        /// Its state.
-        state: String,
-    },
     /// The database broke while the control plane started.
     #[error("cannot use the database: {0}")]
     Database(#[from] Failure),

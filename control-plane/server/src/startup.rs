@@ -21,11 +21,6 @@ pub(crate) fn prepare(
     rules: &Rules,
     clock: Option<Arc<dyn Clock>>,
 ) -> Result<Prepared, ServeError> {
-    for graph in rules.catalog.graphs() {
-        if let Some(state) = graph.has_parallel_states() {
-            return Err(ServeError::Parallel { workflow: graph.name().to_owned(), state: state.to_owned() });
-        }
-    }
     let mut writer = store.writer()?;
     writer.begin()?;
     match in_transaction(writer.as_mut(), rules, clock) {

@@ -56,8 +56,9 @@ pub(crate) fn doing(change: &Change) -> String {
 
 fn insert_token(conn: &Connection, token: &Token, context: &str) -> Result<(), Broken> {
     const SQL: &str = "INSERT INTO tokens (id, folded, workflow, structure, state, status, visit, started_at, \
-        entered_at, parent, seq, visits, counts, entered_by_event, entered_by_payload, paused_at) \
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+        entered_at, parent, seq, visits, counts, entered_by_event, entered_by_payload, paused_at, ended_by_event, \
+        ended_by_payload) \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
     run(
         conn,
         SQL,
@@ -78,6 +79,8 @@ fn insert_token(conn: &Connection, token: &Token, context: &str) -> Result<(), B
             token.entered_by.name,
             token.entered_by.payload.as_ref().map(codec::write_object),
             token.paused_at.map(|at| at.0),
+            token.ended_by.as_ref().map(|by| &by.name),
+            token.ended_by.as_ref().and_then(|by| by.payload.as_ref()).map(codec::write_object),
         ],
     )?;
     run(conn, "INSERT INTO contexts (token, context) VALUES (?1, ?2)", params![token.id, context])?;
@@ -87,11 +90,11 @@ fn insert_token(conn: &Connection, token: &Token, context: &str) -> Result<(), B
 /// A token keeps its workflow, structure, start and parent.
 fn update_token(conn: &Connection, token: &Token) -> Result<(), Broken> {
     const COUNTERS: &str = "UPDATE tokens SET seq = ?5, state = ?6, visit = ?7, visits = ?8, counts = ?9, \
-        entered_by_event = ?10, entered_by_payload = ?11, paused_at = ?12 \
+        entered_by_event = ?10, entered_by_payload = ?11, paused_at = ?12, ended_by_event = ?13, ended_by_payload = ?14 \
         WHERE folded = ?1 AND id = ?2 AND status = ?3 AND entered_at = ?4";
     const ALL: &str = "UPDATE tokens SET status = ?3, entered_at = ?4, seq = ?5, state = ?6, visit = ?7, \
-        visits = ?8, counts = ?9, entered_by_event = ?10, entered_by_payload = ?11, paused_at = ?12 \
-        WHERE folded = ?1 AND id = ?2";
+        visits = ?8, counts = ?9, entered_by_event = ?10, entered_by_payload = ?11, paused_at = ?12, \
+        ended_by_event = ?13, ended_by_payload = ?14 WHERE folded = ?1 AND id = ?2";
     let folded = token.id.to_ascii_lowercase();
     let visits = codec::write_counts(&token.visits);
     let counts = codec::write_counts(&token.counts);
@@ -109,6 +112,8 @@ fn update_token(conn: &Connection, token: &Token) -> Result<(), Broken> {
         token.entered_by.name,
         payload,
         token.paused_at.map(|at| at.0),
+        token.ended_by.as_ref().map(|by| &by.name),
+        token.ended_by.as_ref().and_then(|by| by.payload.as_ref()).map(codec::write_object),
     ];
     if run(conn, COUNTERS, values)? == 1 {
         return Ok(());

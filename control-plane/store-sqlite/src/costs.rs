@@ -37,6 +37,7 @@ fn token(id: String, status: Status, at: i64) -> Token {
         visits: [("draft".into(), 1)].into(),
         counts: [].into(),
         entered_by: EventRecord { name: "go".into(), payload: None },
+        ended_by: None,
     }
 }
 
@@ -150,6 +151,18 @@ fn no_verb_grows_with_the_database() {
     let token_9 = || Wanted { token: Some("T-9".into()), open: true, context: true, ..Wanted::default() };
     load("a start", Wanted { token: Some("new".into()), folded: true, ..token_9() });
     load("a fired event", Wanted { key: Some("k-9".into()), family: true, ..token_9() });
+    // This one has a history that grows with the database.
+    let token_1 = || Wanted { token: Some("T-1".into()), key: Some("k-9".into()), ..token_9() };
+    load("an event of a token with a long history", token_1());
+    load(
+        "a family",
+        Wanted {
+            members: vec!["T-9".into(), "T-9.a.1.b".into()],
+            contexts: vec!["T-9".into()],
+            taken: vec!["t-9.a.1.b".into(), "t-9".into()],
+            ..Wanted::default()
+        },
+    );
     // Every fifth token is paused.
     let token_6 = || Wanted { token: Some("T-6".into()), family: true, ..token_9() };
     load("an event to be held", token_6());

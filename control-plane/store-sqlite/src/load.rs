@@ -1,5 +1,7 @@
 //! Loads what a decision needs to see, and nothing else: every lookup here is asked for by name in [`Wanted`].
 
+use std::sync::Arc;
+
 use rusqlite::{Connection, params};
 use stateous_engine::limits;
 use stateous_engine::loaded::{Loaded, Member, Wanted};
@@ -26,7 +28,9 @@ pub(crate) fn load(conn: &Connection, wanted: &Wanted) -> Result<Loaded, Broken>
     if let Some(id) = id.cloned() {
         let found = token(conn, &id)?;
         match found {
-            Some(token) if token.id == id => loaded.member = Some(member(conn, token, wanted)?),
+            Some(token) if token.id == id => {
+                loaded.member = Some(member(conn, token, wanted.context, wanted.open)?);
+            }
             Some(other) if wanted.folded => loaded.folded = Some(other.id),
             _ => {}
         }
@@ -44,6 +48,20 @@ pub(crate) fn load(conn: &Connection, wanted: &Wanted) -> Result<Loaded, Broken>
             loaded.key_used = key_used(conn, &id, key)?;
         }
     }
+    for id in &wanted.members {
+        // Another token whose id differs only in case is somebody else's.
+        let found = token(conn, id)?.filter(|token| token.id == *id);
+        let member = found.map(|token| member(conn, token, false, true)).transpose()?;
+        loaded.members.insert(id.clone(), member);
+    }
+    for id in &wanted.contexts {
+        if let Some(context) = context(conn, id)? {
+            loaded.contexts.insert(id.clone(), context);
+        }
+    }
+    for folded in &wanted.taken {
+        loaded.taken.insert(folded.clone(), is_taken(conn, folded)?);
+    }
     if let Some(task) = &loaded.task {
         if wanted.memory {
             loaded.memory = memory(conn, task)?;
@@ -55,14 +73,13 @@ pub(crate) fn load(conn: &Connection, wanted: &Wanted) -> Result<Loaded, Broken>
     Ok(loaded)
 }
 
-fn member(conn: &Connection, token: Token, wanted: &Wanted) -> Result<Member, Broken> {
+fn member(conn: &Connection, token: Token, with_context: bool, open: bool) -> Result<Member, Broken> {
     let mut member = Member { context: "".into(), tasks: Vec::new(), timers: Vec::new(), token };
     let id = &member.token.id;
-    if wanted.context {
-        const SQL: &str = "SELECT context FROM contexts WHERE token = ?1";
-        member.context = sql::first(conn, SQL, [id], |row| Ok(row.get(0)?))?.unwrap_or_default();
+    if with_context {
+        member.context = context(conn, id)?.unwrap_or_default();
     }
-    if wanted.open {
+    if open {
         let tasks = format!(
             "SELECT {TASK} FROM tasks WHERE token = ?1 AND status IN ('queued', 'claimed', 'started', 'waiting') \
              ORDER BY id"
@@ -72,6 +89,16 @@ fn member(conn: &Connection, token: Token, wanted: &Wanted) -> Result<Member, Br
         member.timers = sql::all(conn, &timers, [id], rows::timer)?;
     }
     Ok(member)
+}
+
+fn context(conn: &Connection, token: &str) -> Result<Option<Arc<str>>, Broken> {
+    const SQL: &str = "SELECT context FROM contexts WHERE token = ?1";
+    sql::first(conn, SQL, [token], |row| Ok(row.get(0)?))
+}
+
+fn is_taken(conn: &Connection, folded: &str) -> Result<bool, Broken> {
+    const SQL: &str = "SELECT 1 FROM tokens WHERE folded = ?1";
+    Ok(sql::first(conn, SQL, [folded], |_| Ok(()))?.is_some())
 }
 
 /// The token whose id is `id` when ASCII case is ignored: the caller compares.

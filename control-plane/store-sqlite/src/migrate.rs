@@ -21,6 +21,7 @@ struct Migration {
 const MIGRATIONS: &[Migration] = &[
     Migration { name: "tables", sql: include_str!("../migrations/0001_tables.sql") },
     Migration { name: "held", sql: include_str!("../migrations/0002_held.sql") },
+    Migration { name: "ended_by", sql: include_str!("../migrations/0003_ended_by.sql") },
 ];
 
 /// What an SQLite header says of a file that is ours: "Stus".

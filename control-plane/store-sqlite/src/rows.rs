@@ -11,9 +11,10 @@ use crate::failure::Broken;
 
 /// Columns of a token; the table is called `t` where they are read.
 pub(crate) const TOKEN: &str = "t.id, t.workflow, t.structure, t.state, t.status, t.visit, t.started_at, \
-    t.entered_at, t.parent, t.seq, t.visits, t.counts, t.entered_by_event, t.entered_by_payload, t.paused_at";
+    t.entered_at, t.parent, t.seq, t.visits, t.counts, t.entered_by_event, t.entered_by_payload, t.paused_at, \
+    t.ended_by_event, t.ended_by_payload";
 /// How many columns a token has: what is read besides it comes after.
-pub(crate) const TOKEN_WIDTH: usize = 15;
+pub(crate) const TOKEN_WIDTH: usize = 17;
 
 pub(crate) fn token(row: &Row<'_>) -> Result<Token, Broken> {
     Ok(Token {
@@ -34,6 +35,10 @@ pub(crate) fn token(row: &Row<'_>) -> Result<Token, Broken> {
             payload: object(row, 13, "tokens.entered_by_payload")?,
         },
         paused_at: row.get::<_, Option<i64>>(14)?.map(Timestamp),
+        ended_by: match row.get(15)? {
+            Some(name) => Some(EventRecord { name, payload: object(row, 16, "tokens.ended_by_payload")? }),
+            None => None,
+        },
     })
 }
 

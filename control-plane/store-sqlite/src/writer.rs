@@ -298,7 +298,7 @@ mod tests {
     fn a_row_that_does_not_read_is_one_inputs_fault() {
         let (_folder, _store, mut writer) = opened();
         const DAMAGED: &str = "INSERT INTO tokens VALUES ('t', 't', 'w', 'x', 's', 'completed_with_errors', 1, 1, 1, \
-            NULL, 1, '{}', '{}', 'e', NULL, NULL)";
+            NULL, 1, '{}', '{}', 'e', NULL, NULL, NULL, NULL)";
         writer.conn().unwrap().execute_batch(DAMAGED).unwrap();
         writer.begin().unwrap();
         let failure = writer.load(&Wanted { token: Some("t".to_owned()), ..Wanted::default() }).unwrap_err();

@@ -132,6 +132,7 @@ fn change(number: u64) -> Vec<Change> {
         visits: [(state.clone(), 1)].into(),
         counts: [].into(),
         entered_by: EventRecord { name: "__started__".to_owned(), payload: None },
+        ended_by: None,
     };
     let task = Task {
         id: number,

@@ -86,6 +86,7 @@ fn start(writer: &mut dyn Writer, number: u64) {
         visits: [("draft".to_owned(), 1)].into(),
         counts: [("__started__".to_owned(), 1)].into(),
         entered_by: EventRecord { name: "__started__".to_owned(), payload: None },
+        ended_by: None,
     };
     let (task, timer) = (task(loaded.next_task, &id), timer(loaded.next_timer, &id));
     let changes = [

@@ -4,13 +4,14 @@
 
 use serde_json::json;
 
-use super::draft::Draft;
-use super::moves::{self, NoMove};
+use super::draft::{Draft, Seat};
+use super::moves::{self, Choice};
 use super::report;
 use super::words::quote;
 use crate::graph::is_own_event;
 use crate::input::Schedule;
 use crate::json::{Json, Object};
+use crate::loaded::Missing;
 use crate::model::{Held, Kind, Origin, Status, Task};
 
 /// The outcome that an event is part of: bound to its task's state and visit, with what the routine wrote.
@@ -21,15 +22,21 @@ pub(super) struct Outcome<'o> {
 }
 
 /// Holds an event from outside. It is not asked whether it fits: by the time of the resume it may.
-pub(super) fn hold(draft: &mut Draft<'_>, event: &str, payload: Option<&Object>, key: Option<&str>) {
+pub(super) fn hold(
+    draft: &mut Draft<'_>,
+    seat: Seat,
+    event: &str,
+    payload: Option<&Object>,
+    key: Option<&str>,
+) {
     let arrival = draft.next_arrival();
     let told = payload.map_or(Json::Null, |p| Json::Object(p.clone()));
     let data = json!({"event": event, "payload": told, "arrival": arrival});
-    draft.append_keyed(Kind::EventDeferred, data, key);
+    draft.append_keyed(seat, Kind::EventDeferred, data, key);
     draft.hold(Held {
-        top: draft.top().to_owned(),
+        top: draft.top(seat),
         arrival,
-        token: draft.token.id.clone(),
+        token: draft[seat].id.clone(),
         event: event.to_owned(),
         payload: payload.cloned(),
         origin: None,
@@ -41,6 +48,7 @@ pub(super) fn hold(draft: &mut Draft<'_>, event: &str, payload: Option<&Object>,
 /// Holds the event of a task's outcome together with all that came with it.
 pub(super) fn hold_outcome(
     draft: &mut Draft<'_>,
+    seat: Seat,
     event: &str,
     payload: Option<&Object>,
     outcome: &Outcome<'_>,
@@ -58,11 +66,11 @@ pub(super) fn hold_outcome(
     if !schedules.is_empty() {
         data["schedules"] = schedules.iter().map(Schedule::to_json).collect();
     }
-    draft.append(Kind::EventDeferred, data);
+    draft.append(seat, Kind::EventDeferred, data);
     draft.hold(Held {
-        top: draft.top().to_owned(),
+        top: draft.top(seat),
         arrival,
-        token: draft.token.id.clone(),
+        token: draft[seat].id.clone(),
         event: event.to_owned(),
         payload: payload.cloned(),
         origin: Some(Origin { task: task.id, state: task.state.clone(), visit: task.visit }),
@@ -73,45 +81,53 @@ pub(super) fn hold_outcome(
 
 /// Applies a held event of a token that was resumed, or drops it and says why. A dropped outcome saves none of its
 /// writes. An own event that does not fit (`error`) fails the token: no task is left that could move it.
-pub(super) fn replay(draft: &mut Draft<'_>, held: &Held) {
+pub(super) fn replay(draft: &mut Draft<'_>, seat: Seat, held: &Held) -> Result<(), Missing> {
     draft.settle(held);
-    let token = &draft.token;
+    let token = &draft[seat];
     if token.status != Status::Active {
         let reason = format!("token {} is {}; it takes no events", quote(&token.id), token.status.as_str());
-        return dropped(draft, held, &reason);
+        dropped(draft, seat, held, &reason);
+        return Ok(());
     }
     if held.origin.as_ref().is_some_and(|from| (&from.state, from.visit) != (&token.state, token.visit)) {
-        return dropped(draft, held, "the token left the state it came from");
+        dropped(draft, seat, held, "the token left the state it came from");
+        return Ok(());
     }
-    let mut context = draft.context();
+    let mut context = draft.context(seat)?;
     if !held.context.is_empty() {
         context.extend(held.context.clone());
-        let errors = draft.workflow.context_errors(&context);
+        let errors = draft.workflow(seat).context_errors(&context);
         if !errors.is_empty() {
             let reason = format!("the context changes break the schema: {}", errors.join("; "));
-            return dropped(draft, held, &reason);
+            dropped(draft, seat, held, &reason);
+            return Ok(());
         }
     }
-    match moves::choose(draft, &held.event, held.payload.as_ref(), &context) {
-        Ok(chosen) => {
-            draft.append(Kind::EventReplayed, json!({"event": held.event}));
-            report::save(draft, &context, &held.context, &held.schedules);
-            moves::take(draft, &chosen, &held.event, held.payload.as_ref(), None);
+    match moves::choose(draft, seat, &held.event, held.payload.as_ref(), &context)? {
+        Choice::Take(chosen) => {
+            draft.append(seat, Kind::EventReplayed, json!({"event": held.event}));
+            report::save(draft, seat, &context, &held.context, &held.schedules);
+            moves::take(draft, seat, chosen, &held.event, held.payload.as_ref(), None)
         }
-        Err(NoMove::Refused(reason)) if !is_own_event(&held.event) => dropped(draft, held, &reason),
-        Err(NoMove::Refused(reason) | NoMove::Fatal(reason)) => {
-            dropped(draft, held, &reason);
-            moves::fail(draft, &reason);
+        Choice::Refused(reason) if !is_own_event(&held.event) => {
+            dropped(draft, seat, held, &reason);
+            Ok(())
+        }
+        Choice::Refused(reason) | Choice::Fatal(reason) => {
+            dropped(draft, seat, held, &reason);
+            moves::fail(draft, seat, &reason)
         }
     }
 }
 
-/// Drops a held event of a token that is cancelled.
-pub(super) fn forget(draft: &mut Draft<'_>, held: &Held) {
-    draft.settle(held);
-    dropped(draft, held, "the token was cancelled");
+/// Drops all that a token holds, because it is cancelled.
+pub(super) fn forget_all(draft: &mut Draft<'_>, seat: Seat) {
+    for held in draft.held_by(seat) {
+        draft.settle(held);
+        dropped(draft, seat, held, "the token was cancelled");
+    }
 }
 
-fn dropped(draft: &mut Draft<'_>, held: &Held, reason: &str) {
-    draft.append(Kind::EventDropped, json!({"event": held.event, "reason": reason}));
+fn dropped(draft: &mut Draft<'_>, seat: Seat, held: &Held, reason: &str) {
+    draft.append(seat, Kind::EventDropped, json!({"event": held.event, "reason": reason}));
 }

@@ -1,17 +1,15 @@
 //! An event from outside.
 
-use serde_json::json;
-
 use super::draft::Draft;
 use super::moves;
 use super::words::quote;
-use super::{Rules, answer, deferred, refuse};
-use crate::change::{Answer, Decision, TokenView};
+use super::{Decided, Rules, answer, deferred, refuse};
+use crate::change::{Answer, TokenView};
 use crate::graph::is_own_event;
 use crate::json::Object;
 use crate::loaded::Loaded;
-use crate::model::{Kind, Status};
-use crate::refusal::{Code, Refusal};
+use crate::model::Status;
+use crate::refusal::Code;
 use crate::time::Timestamp;
 
 /// An event from a person, a program or a webhook. A key that was used answers as a duplicate, whatever else is in the
@@ -24,7 +22,7 @@ pub(super) fn fire(
     event: &str,
     payload: Option<&Object>,
     key: Option<&str>,
-) -> Decision {
+) -> Decided {
     let Some(member) = &loaded.member else {
         return refuse(Code::TokenNotFound, format!("there is no token {}", quote(id)));
     };
@@ -32,39 +30,33 @@ pub(super) fn fire(
         let view = TokenView { token: member.token.clone(), context: member.context.clone() };
         return answer(Answer::Duplicate(view));
     }
-    let mut draft = match Draft::of(rules, loaded, member, now) {
-        Ok(draft) => draft,
-        Err(refusal) => return Decision { changes: Vec::new(), result: Err(refusal) },
+    let (mut draft, seat) = match Draft::of(rules, loaded, member, now) {
+        Ok(found) => found,
+        Err(refusal) => return refuse(refusal.code, refusal.message),
     };
-    let status = draft.token.status;
+    let (status, workflow) = (draft[seat].status, draft.workflow(seat));
     if status.is_ended() {
         let reason = format!("token {} is {}; it takes no events", quote(id), status.as_str());
-        return reject(draft, event, reason, Code::TokenNotActive);
+        return Ok(draft.finish_rejected(seat, event, reason, Code::TokenNotActive));
     }
     if is_own_event(event) {
         let reason = format!("{} is Stateous's own event; only Stateous fires it", quote(event));
-        return reject(draft, event, reason, Code::EventNotAllowed);
+        return Ok(draft.finish_rejected(seat, event, reason, Code::EventNotAllowed));
     }
-    if !draft.workflow.declares(event) {
-        let reason = format!("the workflow {} has no event {}", quote(draft.workflow.name()), quote(event));
-        return reject(draft, event, reason, Code::EventNotAllowed);
+    if !workflow.declares(event) {
+        let reason = format!("the workflow {} has no event {}", quote(workflow.name()), quote(event));
+        return Ok(draft.finish_rejected(seat, event, reason, Code::EventNotAllowed));
     }
-    let errors = draft.workflow.payload_errors(event, payload);
+    let errors = workflow.payload_errors(event, payload);
     if !errors.is_empty() {
         return refuse(Code::InvalidPayload, format!("{event}: {}", errors.join("; ")));
     }
     if status == Status::Paused {
-        deferred::hold(&mut draft, event, payload, key);
-        return draft.finish_with_token();
+        deferred::hold(&mut draft, seat, event, payload, key);
+        return draft.finish_with(seat);
     }
-    match moves::route(&mut draft, event, payload, key) {
-        Ok(()) => draft.finish_with_token(),
-        Err(reason) => reject(draft, event, reason, Code::EventNotAllowed),
+    match moves::route(&mut draft, seat, event, payload, key)? {
+        None => draft.finish_with(seat),
+        Some(reason) => Ok(draft.finish_rejected(seat, event, reason, Code::EventNotAllowed)),
     }
-}
-
-/// Records a refused event and refuses.
-pub(super) fn reject(mut draft: Draft<'_>, event: &str, reason: String, code: Code) -> Decision {
-    draft.append(Kind::EventRejected, json!({"event": event, "reason": reason}));
-    draft.finish(Err(Refusal::new(code, reason)))
 }

@@ -2,11 +2,12 @@
 //!
 //! [`decide`] is one `match` over the inputs; each arm is a file that reads like its paragraph in the rules. All of them
 //! work on a [`draft::Draft`], a copy of the loaded rows that remembers what was changed, and all movement of a token goes
-//! through [`moves`]. Nothing here does IO: what is not in [`Loaded`] does not exist.
+//! through [`moves`]; what moves its parent and children with it is in [`family`]. Nothing here does IO: what is not in [`Loaded`] does not exist.
 
 mod clock;
 mod deferred;
 mod draft;
+mod family;
 mod fire;
 mod held;
 mod moves;
@@ -19,7 +20,7 @@ mod words;
 use crate::change::{Answer, Decision};
 use crate::graph::Catalog;
 use crate::input::Input;
-use crate::loaded::Loaded;
+use crate::loaded::{Loaded, Missing, Wanted};
 use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
 
@@ -33,13 +34,15 @@ pub struct Rules {
 
 /// Says what `input` does at `now` to what was `loaded` for it (see [`crate::Wanted::for_input`]).
 ///
-/// The same arguments give the same decision, always.
+/// The same arguments give the same decision, always. Use [`decide_loading`] where rows can be loaded.
+///
+/// # Errors
+/// What else it must see, to be loaded and [added](Loaded::extend).
 ///
 /// # Panics
 /// When a row breaks an invariant, such as a context that is not a JSON object: the database was changed behind our
 /// back, and to go on would spread the damage. The committer turns the panic into a failure of this input alone.
-#[must_use]
-pub fn decide(rules: &Rules, loaded: &Loaded, input: &Input, now: Timestamp) -> Decision {
+pub fn decide(rules: &Rules, loaded: &Loaded, input: &Input, now: Timestamp) -> Result<Decision, Missing> {
     match input {
         Input::StartToken { token, workflow, context } => {
             start::start(rules, loaded, now, token, workflow.as_deref(), context)
@@ -73,12 +76,44 @@ pub fn decide(rules: &Rules, loaded: &Loaded, input: &Input, now: Timestamp) -> 
     }
 }
 
+/// Loads what `input` wants, decides, and while the decision finds that it must see more, loads that too.
+///
+/// # Errors
+/// What `load` fails with.
+///
+/// # Panics
+/// As [`decide`] does; and when `load` does not bring what it was asked for.
+pub fn decide_loading<E>(
+    rules: &Rules,
+    input: &Input,
+    now: Timestamp,
+    mut load: impl FnMut(&Wanted) -> Result<Loaded, E>,
+) -> Result<Decision, E> {
+    let mut loaded = load(&Wanted::for_input(input))?;
+    let mut asked = None;
+    loop {
+        match decide(rules, &loaded, input, now) {
+            Ok(decision) => return Ok(decision),
+            Err(missing) => {
+                assert!(asked.as_ref() != Some(&missing), "what was asked for was not loaded: {missing:?}");
+                loaded.extend(load(&missing.wanted())?);
+                asked = Some(missing);
+            }
+        }
+    }
+}
+
+/// A decision, or what it must still see.
+type Decided = Result<Decision, Missing>;
+
 /// A decision that changes nothing and refuses.
-fn refuse(code: Code, message: impl Into<String>) -> Decision {
-    Decision { changes: Vec::new(), result: Err(Refusal::new(code, message)) }
+#[expect(clippy::unnecessary_wraps, reason = "it ends a function that may also find something missing")]
+fn refuse(code: Code, message: impl Into<String>) -> Decided {
+    Ok(Decision { changes: Vec::new(), result: Err(Refusal::new(code, message)) })
 }
 
 /// A decision that changes nothing and answers.
-fn answer(answer: Answer) -> Decision {
-    Decision { changes: Vec::new(), result: Ok(answer) }
+#[expect(clippy::unnecessary_wraps, reason = "it ends a function that may also find something missing")]
+fn answer(answer: Answer) -> Decided {
+    Ok(Decision { changes: Vec::new(), result: Ok(answer) })
 }

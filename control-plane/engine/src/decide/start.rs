@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::draft::Draft;
-use super::moves;
+use super::draft::{Draft, Seat};
 use super::words::{quote, quote_all};
-use super::{Rules, answer, refuse};
-use crate::change::{Answer, Decision, TokenView};
-use crate::graph::{END, START, STARTED, Transition, Workflow};
+use super::{Decided, Rules, answer, family, moves, refuse};
+use crate::change::{Answer, TokenView};
+use crate::graph::{START, STARTED, Transition, Workflow};
 use crate::guard::Facts;
 use crate::json::{Json, Object};
-use crate::loaded::Loaded;
+use crate::loaded::{Loaded, Missing};
 use crate::model::{EventRecord, Kind, Status, Token};
 use crate::names;
 use crate::refusal::Code;
@@ -26,7 +25,7 @@ pub(super) fn start(
     id: &str,
     workflow: Option<&str>,
     context: &Object,
-) -> Decision {
+) -> Decided {
     if !names::is_token_id(id) {
         return refuse(
             Code::InvalidTokenId,
@@ -61,42 +60,66 @@ pub(super) fn start(
     if !errors.is_empty() {
         return refuse(Code::InvalidContext, format!("{}: {}", workflow.name(), errors.join("; ")));
     }
-    let chosen = match first_transition(workflow, &values) {
-        Ok(chosen) => chosen,
+    let target = match first_transition(workflow, &values) {
+        Ok(chosen) => &chosen.target,
         Err(reason) => return refuse(Code::InvalidContext, reason),
     };
+    let mut draft = Draft::empty(rules, loaded, now);
+    let structure = graph.structure();
+    if let Some(problem) = family::cannot_begin(&draft, id, structure, workflow, target, &values)? {
+        return refuse(Code::InvalidContext, problem);
+    }
+    let seat = begin(&mut draft, workflow, structure, id, None, values, target)?;
+    let view = draft.view(seat)?;
+    Ok(draft.finish(Ok(Answer::Created(view))))
+}
+
+/// A new token leaves START for `target`; with `parent`, as a child of that token.
+pub(super) fn begin<'a>(
+    draft: &mut Draft<'a>,
+    workflow: &'a Workflow,
+    structure: &str,
+    id: &str,
+    parent: Option<&str>,
+    context: Object,
+    target: &str,
+) -> Result<Seat, Missing> {
+    let by = EventRecord { name: STARTED.to_owned(), payload: None };
     let token = Token {
         id: id.to_owned(),
         workflow: workflow.name().to_owned(),
-        structure: graph.structure().to_owned(),
+        structure: structure.to_owned(),
         state: START.to_owned(),
         status: Status::Active,
         visit: 0,
-        started_at: now,
-        entered_at: now,
+        started_at: draft.now,
+        entered_at: draft.now,
         paused_at: None,
-        parent: None,
+        parent: parent.map(str::to_owned),
         seq: 0,
         visits: BTreeMap::new(),
         counts: BTreeMap::new(),
-        entered_by: EventRecord { name: STARTED.to_owned(), payload: None },
+        entered_by: by.clone(),
+        ended_by: None,
     };
-    let mut draft = Draft::new(rules, workflow, loaded, now, token, &values);
-    draft.append(Kind::Started, json!({"context": Json::Object(values)}));
+    let seat = draft.create(workflow, token, &context);
+    let mut data = json!({"context": Json::Object(context)});
+    if let Some(parent) = parent {
+        data["parent"] = json!(parent);
+    }
+    draft.append(seat, Kind::Started, data);
     // Recorded as any other move: the history shows where the token began, and the first routine is told what brought
     // the token to it.
-    moves::accept(&mut draft, STARTED, None, None);
-    if chosen.target == END {
-        moves::end(&mut draft, Status::Completed, json!({}));
-    } else {
-        moves::enter(&mut draft, &chosen.target);
-    }
-    let view = draft.view();
-    draft.finish(Ok(Answer::Created(view)))
+    moves::accept(draft, seat, STARTED, None, None);
+    moves::arrive(draft, seat, target, by)?;
+    Ok(seat)
 }
 
 /// The transition from START that this context takes. Its guards read the context alone: nothing has happened yet.
-fn first_transition<'w>(workflow: &'w Workflow, context: &Object) -> Result<&'w Transition, String> {
+pub(super) fn first_transition<'w>(
+    workflow: &'w Workflow,
+    context: &Object,
+) -> Result<&'w Transition, String> {
     let (empty, none) = (Object::new(), |_: &str| 0);
     let facts = Facts { context, payload: &empty, counts: &none, branches: &[] };
     moves::pick(workflow.starts(), &facts)

@@ -2,11 +2,10 @@
 
 use serde_json::json;
 
-use super::draft::Draft;
+use super::draft::{Draft, Seat};
 use super::words::quote;
-use super::{Rules, deferred, moves};
-use crate::change::Decision;
-use crate::loaded::Loaded;
+use super::{Decided, Rules, deferred, family, moves, refuse};
+use crate::loaded::{Loaded, Missing};
 use crate::model::{Kind, Status};
 use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
@@ -46,36 +45,47 @@ impl Act {
     }
 }
 
-/// The token stands still: its queued task is not given out, its timers stop, and its events are held. A routine that
-/// runs goes on, under its lease.
-pub(super) fn pause(rules: &Rules, loaded: &Loaded, now: Timestamp, id: &str) -> Decision {
-    decided(Act::Pause, rules, loaded, now, id, |draft| {
-        draft.token.status = Status::Paused;
-        draft.token.paused_at = Some(now);
-        draft.append(Kind::Paused, json!({}));
+/// The token and its children stand still: their queued tasks are not given out, their timers stop, and their events are
+/// held. A routine that runs goes on, under its lease.
+pub(super) fn pause(rules: &Rules, loaded: &Loaded, now: Timestamp, id: &str) -> Decided {
+    decided(Act::Pause, rules, loaded, now, id, |draft, top| {
+        for member in family::family(draft, top)? {
+            if draft[member].status == Status::Active {
+                draft[member].status = Status::Paused;
+                draft[member].paused_at = Some(now);
+                draft.append(member, Kind::Paused, json!({}));
+            }
+        }
+        Ok(())
     })
 }
 
-/// The token moves again. Its timers get the paused time back, then what it held applies in the order of arrival.
-pub(super) fn resume(rules: &Rules, loaded: &Loaded, now: Timestamp, id: &str) -> Decision {
-    decided(Act::Resume, rules, loaded, now, id, |draft| {
-        let paused_at = draft.token.paused_at.take().unwrap_or(now);
-        draft.shift_timers(paused_at);
-        draft.token.status = Status::Active;
-        draft.append(Kind::Resumed, json!({}));
-        for held in &loaded.held {
-            deferred::replay(draft, held);
+/// The token and its children move again. Their timers get the paused time back, then what they all held applies, as one
+/// list in the order of arrival: a child's event can meet a join, and move the parent.
+pub(super) fn resume(rules: &Rules, loaded: &Loaded, now: Timestamp, id: &str) -> Decided {
+    decided(Act::Resume, rules, loaded, now, id, |draft, top| {
+        for member in family::family(draft, top)? {
+            if draft[member].status == Status::Paused {
+                let paused_at = draft[member].paused_at.take().unwrap_or(now);
+                draft.shift_timers(member, paused_at);
+                draft[member].status = Status::Active;
+                draft.append(member, Kind::Resumed, json!({}));
+            }
         }
+        for held in &loaded.held {
+            if let Some(member) = draft.seat(&held.token)? {
+                deferred::replay(draft, member, held)?;
+            }
+        }
+        Ok(())
     })
 }
 
-/// The token ends where it is: what it held is dropped, and all that its state started stops.
-pub(super) fn cancel(rules: &Rules, loaded: &Loaded, now: Timestamp, id: &str) -> Decision {
-    decided(Act::Cancel, rules, loaded, now, id, |draft| {
-        for held in &loaded.held {
-            deferred::forget(draft, held);
-        }
-        moves::cancel(draft);
+/// The token ends where it is, and its children with it: what they held is dropped, and all that was started stops.
+pub(super) fn cancel(rules: &Rules, loaded: &Loaded, now: Timestamp, id: &str) -> Decided {
+    decided(Act::Cancel, rules, loaded, now, id, |draft, top| {
+        deferred::forget_all(draft, top);
+        moves::cancel(draft, top, json!({}))
     })
 }
 
@@ -86,14 +96,14 @@ fn decided(
     loaded: &Loaded,
     now: Timestamp,
     id: &str,
-    change: impl FnOnce(&mut Draft<'_>),
-) -> Decision {
+    change: impl FnOnce(&mut Draft<'_>, Seat) -> Result<(), Missing>,
+) -> Decided {
     match steerable(act, rules, loaded, now, id) {
-        Ok(mut draft) => {
-            change(&mut draft);
-            draft.finish_with_token()
+        Ok((mut draft, top)) => {
+            change(&mut draft, top)?;
+            draft.finish_with(top)
         }
-        Err(refusal) => Decision { changes: Vec::new(), result: Err(refusal) },
+        Err(refusal) => refuse(refusal.code, refusal.message),
     }
 }
 
@@ -101,10 +111,10 @@ fn decided(
 fn steerable<'r>(
     act: Act,
     rules: &'r Rules,
-    loaded: &Loaded,
+    loaded: &'r Loaded,
     now: Timestamp,
     id: &str,
-) -> Result<Draft<'r>, Refusal> {
+) -> Result<(Draft<'r>, Seat), Refusal> {
     let Some(member) = &loaded.member else {
         return Err(Refusal::new(Code::TokenNotFound, format!("there is no token {}", quote(id))));
     };

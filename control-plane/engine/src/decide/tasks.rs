@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::draft::Draft;
+use super::draft::{Draft, Seat};
 use super::held::worked_on;
-use super::{Rules, answer, refuse};
+use super::{Decided, Rules, answer, refuse};
 use crate::change::{Answer, Change, Decision, Grant};
 use crate::limits;
-use crate::loaded::{Loaded, Member};
+use crate::loaded::{Loaded, Member, Missing};
 use crate::model::{Kind, MemoryCell, Status, Task, TaskStatus};
 use crate::names;
 use crate::refusal::Code;
@@ -22,12 +22,12 @@ pub(super) fn claim(
     now: Timestamp,
     supervisor: &str,
     request: Option<&str>,
-) -> Decision {
+) -> Decided {
     let Some((task, member)) = both(loaded) else { return answer(Answer::Stale) };
     if task.status != TaskStatus::Queued || member.token.status != Status::Active {
         return answer(Answer::Stale);
     }
-    let Ok(mut draft) = Draft::of(rules, loaded, member, now) else { return answer(Answer::Stale) };
+    let Ok((mut draft, seat)) = Draft::of(rules, loaded, member, now) else { return answer(Answer::Stale) };
     let task = Task {
         status: TaskStatus::Claimed,
         attempt: task.attempt + 1,
@@ -37,10 +37,11 @@ pub(super) fn claim(
         ..task.clone()
     };
     draft.append(
+        seat,
         Kind::TaskClaimed,
         json!({"task": task.id, "supervisor": supervisor, "attempt": task.attempt}),
     );
-    hand_out(draft, loaded, task)
+    hand_out(draft, seat, loaded, task)
 }
 
 /// The grant of a claim whose answer was lost, again, while the supervisor still holds that attempt.
@@ -50,15 +51,15 @@ pub(super) fn repeat_claim(
     now: Timestamp,
     supervisor: &str,
     request: &str,
-) -> Decision {
+) -> Decided {
     let Some((task, member)) = both(loaded) else { return answer(Answer::Stale) };
     let same = task.claimed_by.as_deref() == Some(supervisor) && task.request.as_deref() == Some(request);
     if !same || !holds(task, now) {
         return answer(Answer::Stale);
     }
-    let Ok(draft) = Draft::of(rules, loaded, member, now) else { return answer(Answer::Stale) };
+    let Ok((draft, seat)) = Draft::of(rules, loaded, member, now) else { return answer(Answer::Stale) };
     let task = Task { lease_until: Some(now.plus_ms(rules.lease_ms)), ..task.clone() };
-    hand_out(draft, loaded, task)
+    hand_out(draft, seat, loaded, task)
 }
 
 /// Whether the routine may begin. Asked again after a lost answer, it says the same.
@@ -69,7 +70,7 @@ pub(super) fn start(
     id: u64,
     attempt: u64,
     supervisor: &str,
-) -> Decision {
+) -> Decided {
     let (task, member) = match worked_on(loaded, id, Some(supervisor), Some(attempt)) {
         Ok(found) => found,
         Err(refusal) if refusal.code == Code::TaskNotFound => return refuse(refusal.code, refusal.message),
@@ -81,13 +82,13 @@ pub(super) fn start(
     if task.status == TaskStatus::Started {
         return answer(Answer::Run);
     }
-    let mut draft = match Draft::of(rules, loaded, member, now) {
-        Ok(draft) => draft,
+    let (mut draft, seat) = match Draft::of(rules, loaded, member, now) {
+        Ok(found) => found,
         Err(refusal) => return answer(Answer::Skip(refusal.message)),
     };
-    draft.append(Kind::TaskStarted, json!({"task": id, "attempt": attempt}));
-    draft.put_task(Task { status: TaskStatus::Started, ..task.clone() });
-    draft.finish(Ok(Answer::Run))
+    draft.append(seat, Kind::TaskStarted, json!({"task": id, "attempt": attempt}));
+    draft.put_task(seat, Task { status: TaskStatus::Started, ..task.clone() });
+    Ok(draft.finish(Ok(Answer::Run)))
 }
 
 /// The lease begins anew. Refused when the supervisor does not hold the task any more.
@@ -97,13 +98,13 @@ pub(super) fn renew_lease(
     now: Timestamp,
     id: u64,
     supervisor: &str,
-) -> Decision {
+) -> Decided {
     let (task, _) = match worked_on(loaded, id, Some(supervisor), None) {
         Ok(found) => found,
         Err(refusal) => return refuse(refusal.code, refusal.message),
     };
     let task = Task { lease_until: Some(now.plus_ms(rules.lease_ms)), ..task.clone() };
-    Decision { changes: vec![Change::UpdateTask(task)], result: Ok(Answer::Done) }
+    Ok(Decision { changes: vec![Change::UpdateTask(task)], result: Ok(Answer::Done) })
 }
 
 /// A line of progress in the token's history.
@@ -114,7 +115,7 @@ pub(super) fn add_note(
     id: u64,
     attempt: Option<u64>,
     text: &str,
-) -> Decision {
+) -> Decided {
     let line = text.trim();
     if !(1..=limits::NOTE).contains(&line.chars().count()) {
         return refuse(Code::InvalidPayload, format!("a note is 1 to {} characters", limits::NOTE));
@@ -123,12 +124,12 @@ pub(super) fn add_note(
         Ok(found) => found,
         Err(refusal) => return refuse(refusal.code, refusal.message),
     };
-    let mut draft = match Draft::of(rules, loaded, member, now) {
-        Ok(draft) => draft,
+    let (mut draft, seat) = match Draft::of(rules, loaded, member, now) {
+        Ok(found) => found,
         Err(refusal) => return refuse(Code::TaskNotHeld, refusal.message),
     };
-    draft.append(Kind::Note, json!({"task": task.id, "text": line}));
-    draft.finish(Ok(Answer::Done))
+    draft.append(seat, Kind::Note, json!({"task": task.id, "text": line}));
+    Ok(draft.finish(Ok(Answer::Done)))
 }
 
 /// One key of the memory of the task's (token, state). The ledger records the key, never the value.
@@ -140,7 +141,7 @@ pub(super) fn set_memory(
     attempt: Option<u64>,
     key: &str,
     value: Option<&Arc<str>>,
-) -> Decision {
+) -> Decided {
     if !(1..=limits::MEMORY_KEY).contains(&key.chars().count()) || names::has_nul(key) {
         let most = limits::MEMORY_KEY;
         return refuse(
@@ -152,8 +153,8 @@ pub(super) fn set_memory(
         Ok(found) => found,
         Err(refusal) => return refuse(refusal.code, refusal.message),
     };
-    let mut draft = match Draft::of(rules, loaded, member, now) {
-        Ok(draft) => draft,
+    let (mut draft, seat) = match Draft::of(rules, loaded, member, now) {
+        Ok(found) => found,
         Err(refusal) => return refuse(Code::TaskNotHeld, refusal.message),
     };
     let (token, state) = (task.token.clone(), task.state.clone());
@@ -171,18 +172,18 @@ pub(super) fn set_memory(
                     ),
                 );
             }
-            draft.append(Kind::MemorySet, data);
+            draft.append(seat, Kind::MemorySet, data);
             let cell = MemoryCell { key: key.to_owned(), value: Arc::clone(value) };
             draft.record(Change::PutMemory { token, state, cell });
         }
         None if loaded.memory_key_exists => {
-            draft.append(Kind::MemoryDeleted, data);
+            draft.append(seat, Kind::MemoryDeleted, data);
             draft.record(Change::DeleteMemory { token, state, key: key.to_owned() });
         }
         // To delete what is not there is done already, and no news for the history.
         None => {}
     }
-    draft.finish(Ok(Answer::Done))
+    Ok(draft.finish(Ok(Answer::Done)))
 }
 
 fn both(loaded: &Loaded) -> Option<(&Task, &Member)> {
@@ -195,21 +196,22 @@ fn holds(task: &Task, now: Timestamp) -> bool {
 }
 
 /// The decision that gives the task out as it is now.
-fn hand_out(mut draft: Draft<'_>, loaded: &Loaded, task: Task) -> Decision {
-    draft.put_task(task.clone());
-    let grant = grant(&draft, loaded, task);
-    draft.finish(Ok(Answer::Granted(Box::new(grant))))
+fn hand_out(mut draft: Draft<'_>, seat: Seat, loaded: &Loaded, task: Task) -> Decided {
+    draft.put_task(seat, task.clone());
+    let grant = grant(&draft, seat, loaded, task)?;
+    Ok(draft.finish(Ok(Answer::Granted(Box::new(grant)))))
 }
 
-fn grant(draft: &Draft<'_>, loaded: &Loaded, task: Task) -> Grant {
-    Grant {
+fn grant(draft: &Draft<'_>, seat: Seat, loaded: &Loaded, task: Task) -> Result<Grant, Missing> {
+    let token = &draft[seat];
+    Ok(Grant {
         task,
-        structure: draft.token.structure.clone(),
-        child: draft.token.parent.is_some(),
-        context: draft.context_text(),
+        structure: token.structure.clone(),
+        child: token.parent.is_some(),
+        context: draft.context_text(seat)?,
         memory: loaded.memory.clone(),
-        entered_by: draft.token.entered_by.clone(),
+        entered_by: token.entered_by.clone(),
         lease_ms: draft.rules.lease_ms,
-        deadline: draft.deadline(),
-    }
+        deadline: draft.deadline(seat),
+    })
 }

@@ -178,13 +178,6 @@ impl Graph {
     pub fn workflow(&self, name: &str) -> Option<&Workflow> {
         self.workflows.iter().find(|w| w.name() == name)
     }
-
-    /// A parallel state of the graph, if it has one.
-    #[must_use]
-    pub fn has_parallel_states(&self) -> Option<&str> {
-        let mut states = self.workflows.iter().flat_map(Workflow::states);
-        states.find(|s| s.parallel.is_some()).map(|s| s.name.as_str())
-    }
 }
 
 fn hash(document: &Object) -> String {

@@ -91,6 +91,8 @@ pub struct Token {
     pub visits: BTreeMap<String, u64>,
     /// How often each event was accepted: what `count('event')` reads in a guard.
     pub counts: BTreeMap<String, u64>,
-    /// The last accepted event: what brought it where it is.
+    /// The accepted event that brought it where it is.
     pub entered_by: EventRecord,
+    /// The accepted event that completed it; `None` unless it completed.
+    pub ended_by: Option<EventRecord>,
 }

@@ -1,13 +1,14 @@
 //! The rows of a small world in memory: loads what a decision wants and applies what it answers, as a store would.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use stateous_engine::change::{Answer, Change, Decision};
 use stateous_engine::json::parse_stored;
 use stateous_engine::loaded::{Loaded, Member, Wanted};
 use stateous_engine::model::{Entry, Held, MemoryCell, Status, Task, Timer, Token};
-use stateous_engine::{Catalog, Graph, Input, Refusal, Rules, Timestamp, decide};
+use stateous_engine::{Catalog, Graph, Input, Refusal, Rules, Timestamp, decide_loading};
 
 pub(crate) struct World {
     pub(crate) rules: Rules,
@@ -43,9 +44,10 @@ impl World {
 
     /// Decides and applies one input.
     pub(crate) fn input(&mut self, input: &Input) -> Result<Answer, Refusal> {
-        let loaded = self.load(&Wanted::for_input(input));
-        let decision = decide(&self.rules, &loaded, input, self.now);
-        assert_eq!(decision, decide(&self.rules, &loaded, input, self.now), "a decision is a function");
+        let decide =
+            || decide_loading(&self.rules, input, self.now, |wanted| Ok::<_, Infallible>(self.load(wanted)));
+        let Ok(decision) = decide();
+        assert_eq!(Ok(&decision), decide().as_ref(), "a decision is a function");
         let Decision { changes, result } = decision;
         for change in changes {
             self.apply(change);
@@ -65,18 +67,7 @@ impl World {
         let cell_of = |key: &(String, String, String)| {
             task.as_ref().is_some_and(|t| (&key.0, &key.1) == (&t.token, &t.state))
         };
-        let member = id.as_ref().and_then(|id| self.tokens.get(id)).map(|(token, context)| Member {
-            token: token.clone(),
-            // What was not asked for is not there, so that a decision that reads it is found out.
-            context: if wanted.context { Arc::clone(context) } else { "".into() },
-            tasks: self
-                .tasks
-                .values()
-                .filter(|t| wanted.open && t.token == token.id && t.status.is_open())
-                .cloned()
-                .collect(),
-            timers: self.timers.values().filter(|t| wanted.open && t.token == token.id).cloned().collect(),
-        });
+        let member = id.as_ref().and_then(|id| self.member(id, wanted.context, wanted.open));
         let top = member.as_ref().filter(|_| wanted.family || wanted.held).map(|m| self.top(&m.token));
         let paused = member.as_ref().is_some_and(|m| m.token.status == Status::Paused);
         let family = || self.held.values().filter(|h| paused && Some(&h.top) == top.as_ref());
@@ -103,6 +94,15 @@ impl World {
                 .sum(),
             next_arrival: if paused && wanted.family { family().count() as u64 + 1 } else { 0 },
             held: family().filter(|_| wanted.held).cloned().collect(),
+            members: wanted.members.iter().map(|id| (id.clone(), self.member(id, false, true))).collect(),
+            contexts: wanted.contexts.iter().map(|id| (id.clone(), Arc::clone(&self.tokens[id].1))).collect(),
+            taken: wanted
+                .taken
+                .iter()
+                .map(|folded| {
+                    (folded.clone(), self.tokens.keys().any(|id| id.to_ascii_lowercase() == *folded))
+                })
+                .collect(),
             top,
             member,
             task,
@@ -110,6 +110,19 @@ impl World {
             next_task: self.next_task,
             next_timer: self.next_timer,
         }
+    }
+
+    /// A token with what belongs to it. What was not asked for is not there, so that a decision that reads it is found
+    /// out.
+    fn member(&self, id: &str, context: bool, open: bool) -> Option<Member> {
+        let (token, text) = self.tokens.get(id)?;
+        let tasks = self.tasks.values().filter(|t| open && t.token == id && t.status.is_open());
+        Some(Member {
+            token: token.clone(),
+            context: if context { Arc::clone(text) } else { "".into() },
+            tasks: tasks.cloned().collect(),
+            timers: self.timers.values().filter(|t| open && t.token == id).cloned().collect(),
+        })
     }
 
     /// The token at the top of a family.
@@ -181,8 +194,20 @@ impl World {
                 assert_eq!((open, timers), (0, 0), "{id}: an ended token has no task and no timer");
                 assert!(!self.memory.keys().any(|k| &k.0 == id), "{id}: an ended token has no memory");
             } else if token.status == Status::Active {
-                assert!(open + timers > 0, "{id}: an active token has a wake source");
+                let children = self.tokens.values().filter(|(child, _)| child.parent.as_ref() == Some(id));
+                let live = children.filter(|(child, _)| child.status == Status::Active).count();
+                assert!(open + timers + live > 0, "{id}: an active token has a wake source");
             }
+            if let Some((parent, _)) = token.parent.as_ref().and_then(|parent| self.tokens.get(parent)) {
+                let live = !token.status.is_ended();
+                assert!(
+                    !live || parent.status == token.status,
+                    "{id}: a live child stands or moves with its parent"
+                );
+                assert_eq!(token.structure, parent.structure, "{id}: a family follows one graph");
+            }
+            let completed = token.status == Status::Completed;
+            assert_eq!(completed, token.ended_by.is_some(), "{id}: an event completes a token");
             assert_eq!(
                 token.status == Status::Paused,
                 token.paused_at.is_some(),

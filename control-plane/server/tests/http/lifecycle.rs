@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stateous_server::ServeError;
-use stateous_store::ManualClock;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::harness::{Plane, SDLC, START, is_free};
+use crate::harness::{Plane, SDLC, is_free};
 
 #[tokio::test]
 async fn a_restart_finds_everything_again() {
@@ -45,16 +44,6 @@ async fn another_structure_waits_for_the_tokens_of_the_old_one() {
     let (folder, clock) = plane.stop().await;
     let plane = Plane::start(folder, clock, &other).await.unwrap();
     assert_eq!(plane.send("GET", "/tokens/A", "").await.json()["status"], "completed");
-}
-
-#[tokio::test]
-async fn a_parallel_state_is_refused_at_the_start() {
-    let release = include_str!("../../../engine/tests/fixtures/graphs/release.json");
-    let folder = Arc::new(tempfile::tempdir().unwrap());
-    let Err(refused) = Plane::start(folder, Arc::new(ManualClock::new(START)), release).await else {
-        panic!("it serves a state that it cannot run");
-    };
-    insta::assert_snapshot!(refused);
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ mod tasks;
 
 mod clock;
 
+mod parallel;
 mod routines;
 mod steering;
 

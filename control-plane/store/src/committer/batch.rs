@@ -6,9 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use stateous_engine::change::{Answer, Change, Decision};
-use stateous_engine::loaded::Wanted;
 use stateous_engine::model::TaskStatus;
-use stateous_engine::{Input, Refusal, Rules, Timestamp, decide, limits};
+use stateous_engine::{Input, Refusal, Rules, Timestamp, decide_loading, limits};
 use tracing::{error, warn};
 
 use super::job::Job;
@@ -159,7 +158,7 @@ impl Machine {
 
     fn one(&mut self, job: &Job, now: Timestamp, queued: &mut Queued) -> Result<JobResult, Failure> {
         Ok(match job {
-            Job::Input { input, .. } => JobResult::Input(self.decide(input, now, queued)?),
+            Job::Input { input, .. } => JobResult::Input(Box::new(self.decide(input, now, queued)?)),
             Job::Heartbeat { supervisor, tasks, .. } => {
                 JobResult::Lost(self.heartbeat(supervisor, tasks, now, queued)?)
             }
@@ -180,8 +179,8 @@ impl Machine {
         now: Timestamp,
         queued: &mut Queued,
     ) -> Result<Result<Answer, Refusal>, Failure> {
-        let loaded = self.writer.load(&Wanted::for_input(input))?;
-        let Decision { changes, result } = decide(&self.rules, &loaded, input, now);
+        let Decision { changes, result } =
+            decide_loading(&self.rules, input, now, |wanted| self.writer.load(wanted))?;
         self.writer.apply(&changes)?;
         for change in &changes {
             if let Change::InsertTask(task) | Change::UpdateTask(task) = change
@@ -292,7 +291,7 @@ impl Machine {
 
 /// A job's result, kept until the transaction is durable.
 enum JobResult {
-    Input(Result<Answer, Refusal>),
+    Input(Box<Result<Answer, Refusal>>),
     Lost(Vec<u64>),
     Assigned(Assignment),
     Upkeep(u32),
@@ -303,7 +302,7 @@ fn settle(job: Job, result: JobResult) -> Settled {
     // Whoever hung up does not hear of it; what was committed stays.
     match (job, result) {
         (Job::Input { reply, .. }, JobResult::Input(result)) => {
-            Settled::Answer(Box::new(move || drop(reply.send(Ok(result)))))
+            Settled::Answer(Box::new(move || drop(reply.send(Ok(*result)))))
         }
         (Job::Heartbeat { reply, .. }, JobResult::Lost(lost)) => {
             Settled::Answer(Box::new(move || drop(reply.send(Ok(lost)))))

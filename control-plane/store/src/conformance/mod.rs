@@ -61,6 +61,7 @@ macro_rules! conformance_suite {
                 text_comes_back_byte_for_byte,
                 an_update_leaves_the_context_alone,
                 ids_are_unique_without_case,
+                others_are_loaded_by_name,
                 only_what_is_wanted_is_loaded,
                 a_missing_row_cannot_be_updated,
                 every_status_comes_back,

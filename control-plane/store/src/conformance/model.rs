@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use stateous_engine::change::Change;
-use stateous_engine::loaded::Wanted;
+use stateous_engine::loaded::{Member, Wanted};
 use stateous_engine::model::{
     Entry, EventRecord, Held, Kind, MemoryCell, Status, Task, TaskStatus, Timer, Token,
 };
@@ -112,6 +112,7 @@ impl Model {
                     entered_at: NOW.plus_ms(*after_ms),
                     seq: before.seq + 1,
                     visit: before.visit + 1,
+                    ended_by: (*status == 2).then(|| entered_by.clone()),
                     entered_by,
                     ..before
                 })
@@ -219,6 +220,10 @@ impl Model {
             let loaded = writer.load(&all_of(id)).unwrap();
             let expected = self.tokens.get(id);
             assert_eq!(loaded.member.as_ref().map(|m| (&m.token, &m.context)), expected.map(|(t, c)| (t, c)));
+            let wanted = Wanted { members: vec![id.to_owned()], ..Wanted::default() };
+            let other = writer.load(&wanted).unwrap().members.remove(id).unwrap();
+            let without_context = loaded.member.clone().map(|member| Member { context: "".into(), ..member });
+            assert_eq!(other, without_context);
             let Some(member) = loaded.member else { continue };
             let open = self.tasks.values().filter(|task| task.token == id && task.status.is_open());
             assert_eq!(member.tasks, open.cloned().collect::<Vec<_>>());

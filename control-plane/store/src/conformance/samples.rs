@@ -28,6 +28,7 @@ pub(super) fn token(id: &str) -> Token {
         visits: BTreeMap::from([("draft".to_owned(), 1)]),
         counts: BTreeMap::from([("__started__".to_owned(), 1)]),
         entered_by: EventRecord { name: "__started__".to_owned(), payload: None },
+        ended_by: None,
     }
 }
 

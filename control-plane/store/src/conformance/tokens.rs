@@ -1,10 +1,11 @@
 //! Tokens and their contexts.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use stateous_engine::change::Change;
 use stateous_engine::json::Object;
-use stateous_engine::loaded::Wanted;
+use stateous_engine::loaded::{Member, Wanted};
 use stateous_engine::model::{Entry, EventRecord, Kind, MemoryCell, Status, Timer, TimerKind, Token};
 
 use super::Harness;
@@ -35,7 +36,7 @@ pub fn text_comes_back_byte_for_byte(harness: &dyn Harness) {
         let number = i as u64 + 1;
         let payload: Object = object(&text);
         let entered_by = EventRecord { name: "done".to_owned(), payload: Some(payload.clone()) };
-        let row = Token { entered_by, ..token(&id) };
+        let row = Token { ended_by: Some(entered_by.clone()), entered_by, ..token(&id) };
         let fires = Timer { payload: Some(payload.clone()), kind: TimerKind::Timer, ..timer(number, &id, 5) };
         let cell = MemoryCell { key: format!("Schlüssel {i}"), value: text.as_str().into() };
         let key = Some("Straße 😀".to_owned());
@@ -79,6 +80,7 @@ pub fn an_update_leaves_the_context_alone(harness: &dyn Harness) {
         visits: BTreeMap::from([("draft".to_owned(), 1), ("review".to_owned(), 7)]),
         counts: BTreeMap::from([("done".to_owned(), u64::MAX)]),
         entered_by: EventRecord { name: "done".to_owned(), payload: Some(Object::new()) },
+        ended_by: Some(EventRecord { name: "over".to_owned(), payload: None }),
         ..before
     };
     db.write(&[Change::UpdateToken(after.clone())]);
@@ -116,6 +118,39 @@ pub fn ids_are_unique_without_case(harness: &dyn Harness) {
     assert!(db.reader().token("order-1").unwrap().is_none());
     assert!(db.reader().history("order-1", 0, 1).unwrap().is_none());
     assert_eq!(db.refuse(&[Change::UpdateToken(token("order-1"))]).kind, FailureKind::Statement);
+}
+
+/// A family is loaded by name: other tokens without their contexts, contexts alone, and which ids are taken.
+pub fn others_are_loaded_by_name(harness: &dyn Harness) {
+    let mut db = Db::open(harness);
+    let child = Token { parent: Some("Top".to_owned()), ..token("Top.a.1.x") };
+    db.write(&[
+        insert(token("Top")),
+        insert(child.clone()),
+        Change::InsertTask(task(1, "Top.a.1.x")),
+        Change::InsertTimer(timer(1, "Top.a.1.x", 5)),
+    ]);
+    let names = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+    let loaded = db.load(&Wanted {
+        members: names(&["Top.a.1.x", "top.a.1.x", "Top.a.1.y"]),
+        contexts: names(&["Top", "Top.a.1.y"]),
+        taken: names(&["top.a.1.x", "top.a.1.y"]),
+        ..Wanted::default()
+    });
+    let member = Member {
+        token: child,
+        context: "".into(),
+        tasks: vec![task(1, "Top.a.1.x")],
+        timers: vec![timer(1, "Top.a.1.x", 5)],
+    };
+    let none = |id: &str| (id.to_owned(), None);
+    let found = ("Top.a.1.x".to_owned(), Some(member));
+    assert_eq!(loaded.members, BTreeMap::from([found, none("top.a.1.x"), none("Top.a.1.y")]));
+    let context: Arc<str> = r#"{"title":"first order"}"#.into();
+    assert_eq!(loaded.contexts, BTreeMap::from([("Top".to_owned(), context)]));
+    let taken = [("top.a.1.x".to_owned(), true), ("top.a.1.y".to_owned(), false)];
+    assert_eq!(loaded.taken, BTreeMap::from(taken));
+    assert!(loaded.member.is_none());
 }
 
 /// What is large is loaded only where a decision can read it.
