@@ -13,12 +13,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("stateous-api", &["stateous-engine"]),
     ("stateous-server", &["stateous-api", "stateous-store", "stateous-engine", "stateous-inspect"]),
     ("stateous-inspect", &[]),
+    ("stateous-build", &["stateous-inspect"]),
     ("stateous-runtime", &["stateous-inspect"]),
     ("stateous-supervisor", &["stateous-runtime", "stateous-api"]),
     (
         "stateous-cli",
         &[
             "stateous-api",
+            "stateous-build",
             "stateous-compiler",
             "stateous-engine",
             "stateous-inspect",
@@ -32,7 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("stateous-routine", &["stateous-routine-macros"]),
     ("stateous-routine-macros", &[]),
     ("stateous-e2e", &["stateous-api"]),
-    ("xtask", &["stateous-api", "stateous-inspect"]),
+    ("xtask", &["stateous-api", "stateous-build", "stateous-inspect"]),
 ];
 
 #[test]

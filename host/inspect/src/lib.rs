@@ -20,7 +20,7 @@ pub use check::{Report, UPLOAD_BYTES_MAX, check};
 pub use componentize::componentize;
 pub use digest::{digest, is_digest};
 pub use layout::SDK_SECTION;
-pub use mark::{mark, marked};
+pub use mark::{mark, marked, without_debug};
 pub use prescan::prescan;
 pub use problem::{Problem, ProblemCode};
 pub use world::WIT;

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use stateous_build::rust::TARGET;
 
-use super::toolchain::TARGET;
 use crate::shell::{cargo, output, say};
 
 /// Finds the libraries that Debian's compiler came with. Relative, so that the repository may be moved.
@@ -59,7 +59,8 @@ pub(super) fn toolchain(root: &Path, tools: &Path) -> Result<PathBuf> {
 
 /// Downloads and unpacks the packages: a folder that looks like `/`.
 fn download(work: &Path) -> Result<PathBuf> {
-    let apt = Apt::with_rustc_web(work)?;
+    let apt = Apt::that_knows("rustc-web", work)
+        .with_context(|| format!("Debian's security archive has rustc-web. Install the target by hand: rustup target add {TARGET}"))?;
     let version = apt.candidate("rustc-web")?.context("apt has no rustc-web any more")?;
     let std = apt.dependency(&format!("libstd-rust-web-dev={version}"), "libstd-rust-web-")?;
     let llvm = apt.dependency(&std, "libllvm")?;
@@ -196,19 +197,19 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// apt, asked about packages and never told to install one.
-struct Apt {
+pub(super) struct Apt {
     options: Vec<OsString>,
 }
 
 impl Apt {
-    /// apt with the machine's package lists if they know the compiler, or else with lists of our own.
-    fn with_rustc_web(work: &Path) -> Result<Self> {
+    /// apt with the machine's package lists if they know the package, or else with lists of our own.
+    pub(super) fn that_knows(package: &str, work: &Path) -> Result<Self> {
         // As root, apt would drop to a user that may not write into our folder.
         let machine = Self { options: vec!["-oAPT::Sandbox::User=root".into()] };
-        if machine.candidate("rustc-web")?.is_some() {
+        if machine.candidate(package)?.is_some() {
             return Ok(machine);
         }
-        say("  this machine's package lists do not know rustc-web; downloading lists of our own");
+        say(&format!("  this machine's package lists do not know {package}; downloading lists of our own"));
         let mut options = machine.options;
         for (key, folder) in [("Dir::State::lists", "lists"), ("Dir::Cache", "cache")] {
             let folder = work.join("apt").join(folder);
@@ -220,16 +221,13 @@ impl Apt {
         let own = Self { options };
         output(own.command("apt-get").args(["--quiet", "update"]))
             .context("apt cannot download package lists")?;
-        if own.candidate("rustc-web")?.is_some() {
+        if own.candidate(package)?.is_some() {
             return Ok(own);
         }
-        bail!(
-            "no package source of this machine has rustc-web (Debian's security archive does). Install the target by \
-             hand: rustup target add {TARGET}"
-        )
+        bail!("no package source of this machine has {package}")
     }
 
-    fn command(&self, program: &str) -> Command {
+    pub(super) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.args(&self.options).env("LC_ALL", "C");
         command

@@ -1,5 +1,6 @@
 //! `stateous routine`: build components, run them here, upload them, and see which serve which state.
 
+mod build;
 mod run;
 mod sandbox;
 
@@ -25,6 +26,8 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Act {
+    /// Build the routine in a folder: Rust, JavaScript, TypeScript, Python, C, C++ or Go.
+    Build(build::Args),
     /// Run a component here, in the real sandbox, without a control plane.
     Run(run::Args),
     /// Upload a component, and let it serve a state from the next attempt on.
@@ -60,6 +63,7 @@ pub(crate) fn run(args: Args) -> Result<(), Failed> {
     let Args { act, remote } = args;
     match act {
         None => Err(Failed::Usage(Box::new(Args::command()))),
+        Some(Act::Build(args)) => build::run(&args),
         Some(Act::Run(args)) => run::run(&args),
         Some(Act::List) => remote.run(list),
         Some(Act::Push(push)) => {

@@ -13,10 +13,15 @@ use crate::harness::{Story, limits, run_with, task};
 
 /// Runs the guest of this name, or says that it is not there.
 async fn guest(name: &str, task: Task, limits: Limits) -> Option<Story> {
+    Some(run_with(component(name)?, task, limits).await)
+}
+
+/// The component of this guest, or `None` when it is not there, which is said.
+pub(crate) fn component(name: &str) -> Option<Vec<u8>> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let path = root.join("target/guests").join(name).with_extension("wasm");
     match std::fs::read(&path) {
-        Ok(component) => Some(run_with(component, task, limits).await),
+        Ok(component) => Some(component),
         Err(_) => {
             // `cargo xtask test` builds them first, and there nothing may be left out.
             assert!(std::env::var_os("STATEOUS_TEST_REQUIRE").is_none(), "{} is not built", path.display());
@@ -42,6 +47,11 @@ async fn allocates() {
             && message.contains(" MiB of memory; it may have 64 MiB\n"),
         "{message}"
     );
+}
+
+#[tokio::test]
+async fn conforms() {
+    crate::languages::conforms("conforms", "conforms/src/lib.rs:").await;
 }
 
 #[tokio::test]
