@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::BuildError;
-use crate::sdk;
+use crate::project::Language;
+use crate::sdk::Sdk;
 use crate::tools::{ZIG, asked};
 
 /// Linear memory for the stack, in bytes: Zig's own default is 16 MiB of every instance.
@@ -14,16 +15,14 @@ const SDK_FILES: [&str; 4] = ["src/stateous.c", "src/json.c", "src/wasm.c", "bin
 
 /// The core module of a folder's sources.
 pub(crate) fn build(folder: &Path) -> Result<Vec<u8>, BuildError> {
-    let sdk = sdk::above(folder, "c").ok_or_else(|| BuildError::NoSdk {
-        language: "C",
-        how: format!("no folder above {} has guest-sdk/c; put the routine into a checkout of Stateous", folder.display()),
-    })?;
+    let sdk = Sdk::of(Language::C, folder)?;
+    let sdk = sdk.path();
     let zig = zig(folder)?;
     let (c, cpp) = sources(folder)?;
     let work = tempfile::tempdir().map_err(BuildError::io(std::env::temp_dir()))?;
     let module = work.path().join("module.wasm");
 
-    let mut command = Command::new(&zig);
+    let mut command = zig.command();
     // The one that knows C++ links its library too, so it is called only where there is some.
     command.current_dir(folder).arg(if cpp.is_empty() { "cc" } else { "c++" });
     command.args(["-target", "wasm32-wasi", "-mexec-model=reactor", "-Os", "-Wall", "-fno-exceptions"]);
@@ -37,7 +36,7 @@ pub(crate) fn build(folder: &Path) -> Result<Vec<u8>, BuildError> {
     command.stdin(Stdio::null());
     let status = command
         .status()
-        .map_err(|source| BuildError::Start { tool: zig.display().to_string(), source })?;
+        .map_err(|source| BuildError::Start { tool: "zig".to_owned(), source })?;
     if !status.success() {
         return Err(BuildError::Failed { folder: folder.to_owned() });
     }
@@ -63,15 +62,35 @@ fn sources(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), BuildError> {
     Ok((c, cpp))
 }
 
-fn zig(folder: &Path) -> Result<PathBuf, BuildError> {
+/// How Zig is called.
+enum Zig {
+    Program(PathBuf),
+    /// As pip installs it.
+    Module,
+}
+
+impl Zig {
+    fn command(&self) -> Command {
+        match self {
+            Self::Program(zig) => Command::new(zig),
+            Self::Module => {
+                let mut command = Command::new("python3");
+                command.args(["-m", "ziglang"]);
+                command
+            }
+        }
+    }
+}
+
+fn zig(folder: &Path) -> Result<Zig, BuildError> {
     if let Some(zig) = ZIG.above(folder) {
-        return Ok(zig);
+        return Ok(Zig::Program(zig));
     }
     if asked("zig", &["version"]).is_some() {
-        return Ok("zig".into());
+        return Ok(Zig::Program("zig".into()));
     }
-    Err(BuildError::Missing {
-        tool: "zig",
-        how: format!("{}; with pip, put the folder of `python3 -m ziglang env` on the PATH", ZIG.how()),
-    })
+    if asked("python3", &["-m", "ziglang", "version"]).is_some() {
+        return Ok(Zig::Module);
+    }
+    Err(BuildError::Missing { tool: "zig", how: ZIG.how() })
 }

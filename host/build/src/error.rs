@@ -26,14 +26,6 @@ pub enum BuildError {
         /// How to get it.
         how: String,
     },
-    /// The SDK is nowhere to be found.
-    #[error("the SDK for {language} is not here: {how}")]
-    NoSdk {
-        /// The language.
-        language: &'static str,
-        /// Where it was looked for, and what to do.
-        how: String,
-    },
     /// A tool could not be started.
     #[error("{tool} does not start")]
     Start {

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::BuildError;
-use crate::sdk;
+use crate::project::Language;
+use crate::sdk::Sdk;
 use crate::source::SnapshotBuild;
 use crate::tools::{JS_TOOLS, NODE, above, asked};
 
@@ -14,7 +15,7 @@ const OLDEST: (u32, u32) = (22, 18);
 /// One build of one folder.
 pub(crate) struct Build {
     folder: PathBuf,
-    sdk: PathBuf,
+    sdk: Sdk,
     node: PathBuf,
     /// Where the tools are when the project has none of its own.
     tools: PathBuf,
@@ -23,23 +24,7 @@ pub(crate) struct Build {
 
 impl Build {
     pub(crate) fn of(folder: &Path) -> Result<Self, BuildError> {
-        let installed = folder.join("node_modules/stateous-routine");
-        let sdk = match sdk::above(folder, "js") {
-            Some(sdk) => sdk,
-            None if installed.join("build.mjs").is_file() => {
-                installed.canonicalize().map_err(BuildError::io(&installed))?
-            }
-            None => {
-                return Err(BuildError::NoSdk {
-                    language: "JavaScript",
-                    how: format!(
-                        "{} is not there, and no folder above has guest-sdk/js: name stateous-routine in package.json, and \
-                         run `npm install`",
-                        installed.display()
-                    ),
-                });
-            }
-        };
+        let sdk = Sdk::of(Language::JavaScript, folder)?;
         let node = node(folder)?;
         let tools = above(folder, Path::new(JS_TOOLS)).unwrap_or_else(|| folder.to_owned());
         // With its versions: a lock file is a source of the project, the tools' own is not.
@@ -51,7 +36,7 @@ impl Build {
 
 impl SnapshotBuild for Build {
     fn sdk(&self) -> &Path {
-        &self.sdk
+        self.sdk.path()
     }
 
     fn tools(&self) -> String {
@@ -64,7 +49,7 @@ impl SnapshotBuild for Build {
         std::fs::create_dir(&wit).map_err(BuildError::io(&wit))?;
         std::fs::write(wit.join("routine.wit"), stateous_inspect::WIT).map_err(BuildError::io(&wit))?;
         let status = Command::new(&self.node)
-            .arg(self.sdk.join("build.mjs"))
+            .arg(self.sdk.path().join("build.mjs"))
             .arg("--project")
             .arg(&self.folder)
             .arg("--wit")

@@ -22,4 +22,5 @@ mod source;
 
 pub use error::BuildError;
 pub use project::{Built, Language, Options, Project, projects};
+pub use sdk::{SdkFile, sdk_files};
 pub use tools::{GO, JS_TOOLS, NODE, PYTHON, TOOLS, Tool, ZIG};

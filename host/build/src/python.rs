@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::BuildError;
-use crate::sdk;
+use crate::project::Language;
+use crate::sdk::Sdk;
 use crate::source::SnapshotBuild;
 use crate::tools::{PYTHON, asked};
 
@@ -16,8 +17,7 @@ const BACKTRACE: &str = "\nStack backtrace:";
 /// One build of one folder.
 pub(crate) struct Build {
     folder: PathBuf,
-    /// The folder that holds `stateous_routine`.
-    sdk: PathBuf,
+    sdk: Sdk,
     /// Where the packages that the routine needs are installed.
     packages: Option<PathBuf>,
     tool: PathBuf,
@@ -27,16 +27,7 @@ pub(crate) struct Build {
 impl Build {
     pub(crate) fn of(folder: &Path) -> Result<Self, BuildError> {
         let packages = site_packages(&folder.join(".venv"));
-        let sdk = sdk::above(folder, "python")
-            .map(|sdk| sdk.join("src"))
-            .or_else(|| packages.clone().filter(|packages| packages.join("stateous_routine").is_dir()))
-            .ok_or_else(|| BuildError::NoSdk {
-                language: "Python",
-                how: format!(
-                    "{}/.venv has no stateous_routine, and no folder above has guest-sdk/python: install it into .venv",
-                    folder.display()
-                ),
-            })?;
+        let sdk = Sdk::of(Language::Python, folder)?;
         let tool = componentize_py(folder)?;
         let version = command(&tool).arg("--version").output().ok();
         let version = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
@@ -46,7 +37,7 @@ impl Build {
 
 impl SnapshotBuild for Build {
     fn sdk(&self) -> &Path {
-        &self.sdk
+        self.sdk.path()
     }
 
     /// Its version, and the packages of the project's environment by name and version.
@@ -69,7 +60,7 @@ impl SnapshotBuild for Build {
         std::fs::write(&wit, stateous_inspect::WIT).map_err(BuildError::io(&wit))?;
         let mut command = command(&self.tool);
         command.arg("-d").arg(&wit).args(["-w", "routine", "componentize"]);
-        for path in [Some(&self.sdk), Some(&self.folder), self.packages.as_ref()].into_iter().flatten() {
+        for path in [Some(&self.sdk.path().join("src")), Some(&self.folder), self.packages.as_ref()].into_iter().flatten() {
             command.arg("-p").arg(path);
         }
         command.arg(ENTRY).arg("-o").arg(&component);

@@ -86,7 +86,7 @@ fn tell(out: &mut Out, args: &Args, built: &Built, file: &Path, seconds: f64) ->
     })?;
     write(file, &built.component)?;
     let how = if built.kept { "unchanged".to_owned() } else { format!("built in {seconds:.1} s") };
-    out.line(&format!("{}  {} MiB, {how}", file.display(), mib(report.size)))?;
+    out.line(&format!("{}  {}, {how}", file.display(), size(report.size)))?;
     out.line(&format!("  digest    {}", report.digest))?;
     if let Some(sdk) = &report.sdk {
         out.line(&format!("  sdk       {}", escape(sdk)))?;
@@ -96,6 +96,11 @@ fn tell(out: &mut Out, args: &Args, built: &Built, file: &Path, seconds: f64) ->
         out.line(&format!("  empty run {}", empty_run(built.component.clone())?))?;
     }
     Ok(())
+}
+
+/// `34 KiB`, `1.7 MiB`.
+fn size(bytes: u64) -> String {
+    if bytes < 1 << 20 { format!("{} KiB", bytes.div_ceil(1024)) } else { format!("{} MiB", mib(bytes)) }
 }
 
 /// Our interfaces by name, and how many of WASI's.

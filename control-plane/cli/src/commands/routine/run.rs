@@ -193,13 +193,15 @@ fn tell(
     for line in lines {
         out.line(&format!("          {}", escape(line)))?;
     }
-    out.line(&format!("fuel      {} of {}", range(stats, |s| s.fuel_used, ToString::to_string), limits.fuel))?;
+    let fuel = range(stats, |s| s.fuel_used, ToString::to_string);
+    out.line(&format!("fuel      {fuel}; at most {}", limits.fuel))?;
     let peak = range(stats, |s| s.memory_peak, |bytes| mib(*bytes));
-    out.line(&format!("peak      {peak} of {} MiB", mib(limits.memory_bytes)))?;
+    out.line(&format!("peak      {peak}; at most {} MiB", mib(limits.memory_bytes)))?;
     let micros = |d: Duration| u64::try_from(d.as_micros()).unwrap_or(u64::MAX);
     let wall = range(stats, |s| micros(s.wall), |us| millis(*us));
     let start = range(stats, |s| micros(s.instantiate), |us| millis(*us));
-    out.line(&format!("time      {wall} ms, of which to instantiate {start} ms"))
+    out.line(&format!("time      {wall} ms"))?;
+    out.line(&format!("start     {start} ms of it, before the routine's first instruction"))
 }
 
 /// `done {"n": 1}`; the bare name without a payload.
@@ -208,7 +210,7 @@ fn event(event: &Event) -> String {
     format!("{}{payload}", escape(&event.name))
 }
 
-/// One value, or `least to most, median` of several that differ.
+/// One value, or `median (least to most)` of several that differ.
 fn range(stats: &[Stats], of: impl Fn(&Stats) -> u64, shown: impl Fn(&u64) -> String) -> String {
     let mut values: Vec<u64> = stats.iter().map(of).collect();
     values.sort_unstable();
@@ -216,7 +218,7 @@ fn range(stats: &[Stats], of: impl Fn(&Stats) -> u64, shown: impl Fn(&u64) -> St
         [] => "-".to_owned(),
         [least, .., most] if least != most => {
             let median = shown(&values[values.len() / 2]);
-            format!("{} to {}, median {median},", shown(least), shown(most))
+            format!("{median} ({} to {})", shown(least), shown(most))
         }
         [one, ..] => shown(one),
     }
@@ -249,7 +251,7 @@ mod tests {
         };
         assert_eq!(shown(&[7]), "7");
         assert_eq!(shown(&[7, 7, 7]), "7");
-        assert_eq!(shown(&[9, 7, 8]), "7 to 9, median 8,");
+        assert_eq!(shown(&[9, 7, 8]), "8 (7 to 9)");
     }
 
     #[test]
