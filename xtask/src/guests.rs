@@ -48,7 +48,10 @@ pub(crate) fn build_all(root: &Path, force_debian: bool) -> Result<()> {
         for guest in &guests {
             let component = if is_example {
                 let example = manifest.parent().and_then(Path::parent).unwrap_or(root);
-                example.join("build").join(guest.folder.file_name().unwrap_or_default()).with_extension("wasm")
+                example
+                    .join("build")
+                    .join(guest.folder.file_name().unwrap_or_default())
+                    .with_extension("wasm")
             } else {
                 test_components.join(&guest.package).with_extension("wasm")
             };

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::{EventRecord, Raw, RoutineLimits};
 
@@ -13,7 +14,7 @@ use crate::{EventRecord, Raw, RoutineLimits};
 pub const WAIT_MS_MAX: u64 = 60_000;
 
 /// Body of `POST /tasks/claim`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ClaimRequest {
     /// The supervisor's name.
     pub supervisor: String,
@@ -34,11 +35,12 @@ pub struct ClaimRequest {
     pub wait_ms: Option<u64>,
     /// *Ours*: only tasks of states to which a component is assigned, and say in each grant which.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
     pub routines: bool,
 }
 
 /// Answer of `POST /tasks/claim` to our form: always 200, with an empty list when no task came in time.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct ClaimAnswer {
     /// The tasks, lowest id first.
     pub grants: Vec<Grant>,
@@ -50,7 +52,7 @@ pub struct ClaimAnswer {
 }
 
 /// A claimed task with all that its routine may read, as the original's supervisors get it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct PlainGrant {
     /// The task.
     pub task: u64,
@@ -63,15 +65,17 @@ pub struct PlainGrant {
     /// The attempt, counted from 1.
     pub attempt: u64,
     /// The token's context: a JSON object.
+    #[schema(value_type = Object)]
     pub context: Raw,
     /// The memory of (token, state).
+    #[schema(value_type = BTreeMap<String, Value>)]
     pub memory: BTreeMap<String, Raw>,
     /// The event that brought the token here.
     pub entered_by: EventRecord,
 }
 
 /// A claimed task with all that its routine may read, as our supervisors get it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Grant {
     /// The task.
     pub task: u64,
@@ -84,8 +88,10 @@ pub struct Grant {
     /// The attempt, counted from 1.
     pub attempt: u64,
     /// The token's context: a JSON object.
+    #[schema(value_type = Object)]
     pub context: Raw,
     /// The memory of (token, state).
+    #[schema(value_type = BTreeMap<String, Value>)]
     pub memory: BTreeMap<String, Raw>,
     /// The event that brought the token here.
     pub entered_by: EventRecord,
@@ -114,7 +120,7 @@ impl Grant {
 }
 
 /// The component that this attempt runs, whatever is assigned later.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PinnedRoutine {
     /// `sha256:` and 64 hexadecimal digits: where to download it, and what to verify.
     pub digest: String,

@@ -3,6 +3,9 @@
 use std::fmt;
 
 use stateous_engine::refusal;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 /// One row for each code: variant, spelling, status, meaning. The documentation of the API is made from this table.
 macro_rules! codes {
@@ -76,6 +79,22 @@ impl fmt::Display for Code {
         f.write_str(self.as_str())
     }
 }
+
+impl PartialSchema for Code {
+    fn schema() -> RefOr<Schema> {
+        let rows: Vec<String> = Self::ALL
+            .iter()
+            .map(|code| format!("- `{}` ({}): {}", code.as_str(), code.status(), code.about()))
+            .collect();
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(Self::ALL.iter().map(|code| code.as_str())))
+            .description(Some(format!("Why a request was refused.\n\n{}", rows.join("\n"))))
+            .into()
+    }
+}
+
+impl ToSchema for Code {}
 
 impl From<refusal::Code> for Code {
     fn from(code: refusal::Code) -> Self {

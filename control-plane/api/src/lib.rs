@@ -10,6 +10,7 @@
 //!
 //! Reading order: [`Code`], [`Token`], [`Grant`], [`Report`], [`RoutineInForce`], then [`Client`].
 
+mod batch;
 mod claim;
 mod code;
 mod event;
@@ -19,6 +20,7 @@ mod token;
 
 pub mod client;
 
+pub use batch::{BATCH_BYTES_MAX, BatchAnswer, BatchKind, BatchMessage, BatchRequest, BatchResult};
 pub use claim::{ClaimAnswer, ClaimRequest, Grant, PinnedRoutine, PlainGrant, WAIT_MS_MAX};
 pub use client::{Client, ClientError};
 pub use code::Code;
@@ -26,7 +28,7 @@ pub use event::{Duplicate, EventRecord, FireRequest};
 pub use routine::{COMPONENT_BYTES_MAX, RoutineInForce, RoutineLimits, RoutinePush};
 pub use task::{
     Disposition, HeartbeatAnswer, HeartbeatRequest, MemoryRequest, NoteRequest, Report, ReportKind, Schedule,
-    StartedRequest,
+    StartedRequest, Supervisor, Task,
 };
 pub use token::{Entry, Health, RefusalBody, StartRequest, Token};
 

@@ -1,13 +1,14 @@
 //! Routines: components that serve states. All of it is *ours*.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// The largest component that can be uploaded, in bytes: 32 MiB.
 pub const COMPONENT_BYTES_MAX: usize = 32 << 20;
 
 /// Limits of an attempt, as its uploader set them. Each is the supervisor's default when absent, and is capped by the
 /// supervisor's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 pub struct RoutineLimits {
     /// Fuel: about one unit for each WebAssembly instruction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,7 +35,7 @@ pub struct RoutinePush {
 }
 
 /// The component in force for a state: answer of `POST /routines`, and one row of `GET /routines`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RoutineInForce {
     /// The workflow.
     pub workflow: String,

@@ -1,13 +1,61 @@
-//! What a supervisor says about the tasks that it holds.
+//! Tasks, the supervisors that work on them, and what these say.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Raw;
 
+/// One task. *Ours*: a row of `GET /tasks`, and the answer of `GET /tasks/{n}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Task {
+    /// Its number.
+    pub task: u64,
+    /// Whose work it is.
+    pub token: String,
+    /// The token's workflow.
+    pub workflow: String,
+    /// The state to do.
+    pub state: String,
+    /// The token's visit of that state.
+    pub visit: u64,
+    /// `queued`, `claimed`, `waiting`, `done`, `failed` or `cancelled`: the original's words.
+    pub status: String,
+    /// The same in our words, which tell `started` from `claimed`.
+    pub phase: String,
+    /// The attempt that runs or ran last; 0 before the first.
+    pub attempt: u64,
+    /// How many attempts failed.
+    pub failures: u64,
+    /// The supervisor that holds it, or held it last; absent while it is queued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supervisor: Option<String>,
+    /// When the lease of its attempt ends unless it is renewed: ISO 8601, UTC, `Z`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_until: Option<String>,
+    /// When its token entered the state: ISO 8601, UTC, `Z`.
+    pub queued_at: String,
+}
+
+/// One supervisor. *Ours*: a row of `GET /supervisors`, which lists those that spoke in the last ten minutes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Supervisor {
+    /// Its name.
+    pub name: String,
+    /// When it spoke last: ISO 8601, UTC, `Z`.
+    pub last_seen: String,
+    /// The states that it asked for last, spelled as in a claim. Absent: any state to which a component is assigned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states: Option<Vec<String>>,
+    /// Whether it asks only for states to which a component is assigned.
+    pub routines: bool,
+    /// How many tasks it holds now.
+    pub tasks: u64,
+}
+
 /// Body of `POST /tasks/{n}/started`. *Ours*: our supervisors ask before the routine begins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StartedRequest {
     /// The supervisor's name.
     pub supervisor: String,
@@ -16,7 +64,7 @@ pub struct StartedRequest {
 }
 
 /// Answer of `POST /tasks/{n}/started`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "disposition", rename_all = "snake_case")]
 pub enum Disposition {
     /// The routine may begin.
@@ -29,7 +77,7 @@ pub enum Disposition {
 }
 
 /// Body of `POST /tasks/heartbeat`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct HeartbeatRequest {
     /// The supervisor's name.
     pub supervisor: String,
@@ -38,14 +86,14 @@ pub struct HeartbeatRequest {
 }
 
 /// Answer of `POST /tasks/heartbeat`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct HeartbeatAnswer {
     /// The tasks that the supervisor no longer holds, sorted. The leases of the others began anew.
     pub lost: Vec<u64>,
 }
 
 /// How a task ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportKind {
     /// The token moves by an event.
@@ -57,7 +105,7 @@ pub enum ReportKind {
 }
 
 /// Body of `POST /tasks/{n}/report`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Report {
     /// How it ended.
     pub kind: ReportKind,
@@ -66,6 +114,7 @@ pub struct Report {
     pub event: Option<String>,
     /// The event's payload: a JSON object.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     pub payload: Option<Raw>,
     /// Why, for people; only with [`ReportKind::Failed`].
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,12 +122,15 @@ pub struct Report {
     /// *Ours*: whether another attempt makes sense; only with [`ReportKind::Failed`]. `false` gives up the retries that
     /// are left.
     #[serde(skip_serializing_if = "is_true")]
+    #[schema(required = false)]
     pub retry: bool,
     /// The routine's context writes, by key.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(value_type = BTreeMap<String, Value>, required = false)]
     pub context: BTreeMap<String, Raw>,
     /// The routine's timers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
     pub schedules: Vec<Schedule>,
     /// The attempt that it is for. Without it, whatever attempt runs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,19 +180,20 @@ const fn is_true(value: &bool) -> bool {
 }
 
 /// A timer that a routine asks for: it fires only while the token is still in the state.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Schedule {
     /// The event to fire.
     pub event: String,
     /// Its payload: a JSON object.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     pub payload: Option<Raw>,
     /// A duration, counted from the acceptance of the report: `30s`, `10m`, `6h`, `1d`.
     pub after: String,
 }
 
 /// Body of `POST /tasks/{n}/note`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct NoteRequest {
     /// 1 to 500 characters, after the blanks at its ends are cut.
     pub text: String,
@@ -150,11 +203,12 @@ pub struct NoteRequest {
 }
 
 /// Body of `PUT /tasks/{n}/memory`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct MemoryRequest {
     /// 1 to 128 characters.
     pub key: String,
     /// Any JSON value; `None` goes out as `null` and deletes the key.
+    #[schema(value_type = Value, required)]
     pub value: Option<Raw>,
     /// The attempt that writes it.
     #[serde(skip_serializing_if = "Option::is_none")]

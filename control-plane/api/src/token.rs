@@ -1,11 +1,12 @@
 //! Tokens and what is told about them.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
-use crate::Raw;
+use crate::{Code, Raw};
 
 /// One token.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Token {
     /// Its id.
     pub token: String,
@@ -17,6 +18,7 @@ pub struct Token {
     /// How many times it has entered `state`.
     pub visit: u64,
     /// Its context: a JSON object.
+    #[schema(value_type = Object)]
     pub context: Raw,
     /// When it entered `state`: ISO 8601, UTC, `Z`.
     pub entered_at: String,
@@ -26,12 +28,13 @@ pub struct Token {
 }
 
 /// Body of `POST /tokens`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct StartRequest {
     /// The id that the token is to have.
     pub token: String,
     /// Its context: a JSON object; absent is `{}`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     pub context: Option<Raw>,
     /// *Ours*: the workflow to follow; absent is the one that the control plane was started with.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,7 +42,7 @@ pub struct StartRequest {
 }
 
 /// One entry of a token's history.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Entry {
     /// Its place in the history, counted from 1.
     pub seq: u64,
@@ -48,11 +51,12 @@ pub struct Entry {
     /// What it records. Text, so that a kind of a newer control plane can be shown too.
     pub kind: String,
     /// The fields of its kind: a JSON object.
+    #[schema(value_type = Object)]
     pub data: Raw,
 }
 
 /// Answer of `GET /health`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Health {
     /// The workflow that the control plane was started with.
     pub workflow: String,
@@ -61,10 +65,11 @@ pub struct Health {
 }
 
 /// Body of every answer of 400 or more.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RefusalBody {
     /// One sentence for people.
     pub error: String,
-    /// For programs: a [`Code`](crate::Code), as text.
+    /// For programs: one of the stable codes, or one that only a newer control plane knows.
+    #[schema(value_type = Code)]
     pub code: String,
 }

@@ -145,7 +145,7 @@ pub enum Outcome {
 }
 
 /// A timer that a routine asks for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
     /// The event to fire.
     pub event: String,
@@ -166,5 +166,17 @@ impl Schedule {
         }
         out.insert("after".into(), self.after.clone().into());
         Json::Object(out)
+    }
+
+    /// A timer as [`Schedule::to_json`] says it; `None` for anything else.
+    #[must_use]
+    pub fn of_json(json: &Json) -> Option<Self> {
+        let fields = json.as_object()?;
+        let text = |name: &str| fields.get(name)?.as_str().map(str::to_owned);
+        let payload = match fields.get("payload") {
+            None => None,
+            Some(payload) => Some(payload.as_object()?.clone()),
+        };
+        Some(Self { event: text("event")?, payload, after: text("after")? })
     }
 }

@@ -6,7 +6,8 @@
 //! crate of ours and also builds for wasm32, which keeps it so.
 //!
 //! Reading order: [`model`] (the rows), [`graph`] (the workflow that a token follows), [`input`] (what is asked),
-//! [`loaded`] (what a decision needs to see), [`change`] (what it answers), then [`decide`].
+//! [`loaded`] (what a decision needs to see), [`change`] (what it answers), then [`decide`]. [`replay()`] goes the other
+//! way: from what the ledger keeps back to the rows.
 
 pub mod json;
 pub mod limits;
@@ -24,6 +25,7 @@ pub mod loaded;
 pub mod refusal;
 
 pub mod decide;
+pub mod replay;
 
 pub use change::{Answer, Change, Decision, Grant};
 pub use decide::{Rules, decide, decide_loading};
@@ -31,4 +33,5 @@ pub use graph::{Catalog, Graph};
 pub use input::Input;
 pub use loaded::{Loaded, Missing, Wanted};
 pub use refusal::{Code, Refusal};
+pub use replay::replay;
 pub use time::Timestamp;

@@ -32,6 +32,22 @@ pub enum Code {
 }
 
 impl Code {
+    /// Every code that a decision or a route can give.
+    pub const ALL: [Self; 12] = [
+        Self::TokenNotFound,
+        Self::TaskNotFound,
+        Self::InvalidArgument,
+        Self::InvalidContext,
+        Self::InvalidPayload,
+        Self::InvalidTokenId,
+        Self::InvalidBody,
+        Self::EventNotAllowed,
+        Self::TokenNotActive,
+        Self::ChildToken,
+        Self::TaskNotHeld,
+        Self::AttemptOver,
+    ];
+
     /// The spelling on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -35,6 +35,39 @@ impl Timestamp {
     }
 }
 
+impl Timestamp {
+    /// The instant that [`Timestamp::iso`] wrote so; `None` for any other text.
+    #[must_use]
+    pub fn of_iso(text: &str) -> Option<Self> {
+        let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+        let mut date = date.rsplitn(3, '-').map(|part| part.parse::<i64>().ok());
+        let (day, month, year) = (date.next()??, date.next()??, date.next()??);
+        let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
+        let mut time = time.splitn(3, ':').map(|part| part.parse::<i64>().ok());
+        let (h, m, s) = (time.next()??, time.next()??, time.next()??);
+        let ms = fraction.get(..3).map_or(Some(0), |ms| ms.parse::<i64>().ok())?;
+        if [h, m, s].iter().any(|part| !(0..60).contains(part)) {
+            return None;
+        }
+        let found = Self(days(year, month, day)? * 86_400_000 + ((h * 60 + m) * 60 + s) * 1000 + ms);
+        // Whatever is not exactly as it was written is something else.
+        (found.iso() == text).then_some(found)
+    }
+}
+
+/// The day of a civil date, counted from 1970-01-01: the inverse of [`civil`] (Howard Hinnant, `days_from_civil`). `None`
+/// for dates that no clock will see.
+fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+    if !(0..=999_999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let y = year - i64::from(month <= 2);
+    let era = y.div_euclid(400);
+    let yoe = y.rem_euclid(400);
+    let doy = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    Some(era * 146_097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719_468)
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.iso())
@@ -93,11 +126,20 @@ mod tests {
 
     #[test]
     fn iso_writes_what_python_writes() {
-        let check = |ms: i64, text: &str| assert_eq!(Timestamp(ms).iso(), text);
+        let check = |ms: i64, text: &str| {
+            assert_eq!(Timestamp(ms).iso(), text);
+            assert_eq!(Timestamp::of_iso(text), Some(Timestamp(ms)));
+        };
         check(0, "1970-01-01T00:00:00Z");
         check(1_795_950_988_123, "2026-11-29T11:16:28.123000Z");
         check(951_782_400_000, "2000-02-29T00:00:00Z");
         check(-1, "1969-12-31T23:59:59.999000Z");
+        for other in
+            ["", "Z", "2000-02-30T00:00:00Z", "2000-02-29T00:00:00", "2000-02-29T24:00:00Z", "1-1-1T1:1:1Z"]
+        {
+            assert_eq!(Timestamp::of_iso(other), None, "{other}");
+        }
+        assert_eq!(Timestamp::of_iso(&format!("2000-02-29T{}:00:00Z", i64::MAX)), None);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::connections::reaches;
 use crate::control_plane::Stage;
 use crate::door::Hosts;
 use crate::refused::Refused;
+use crate::supervisors::Supervisors;
 
 /// How many reads run at once. Each holds a thread and a connection of the database.
 const READS: usize = 16;
@@ -22,6 +23,7 @@ pub(crate) struct App {
     pub(crate) rules: Arc<Rules>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) hosts: Hosts,
+    pub(crate) supervisors: Supervisors,
     reader: Arc<dyn Reader>,
     reads: Semaphore,
     stage: watch::Receiver<Stage>,
@@ -36,7 +38,8 @@ impl App {
         hosts: Hosts,
         stage: watch::Receiver<Stage>,
     ) -> Self {
-        Self { committer, rules, clock, hosts, reader, reads: Semaphore::new(READS), stage }
+        let (supervisors, reads) = (Supervisors::default(), Semaphore::new(READS));
+        Self { committer, rules, clock, hosts, supervisors, reader, reads, stage }
     }
 
     /// The graph that the original's routes speak of.

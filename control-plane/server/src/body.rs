@@ -28,11 +28,24 @@ const DRAIN_TIME: Duration = Duration::from_secs(5);
 /// The body as a JSON object; `{}` when it is empty or blank. `unsendable` is the code for what is JSON but cannot be
 /// stored and sent again: a lone surrogate, or a number beyond all floats.
 pub(crate) async fn object(request: Request, unsendable: Code) -> Result<Fields, Refused> {
-    let text = bytes(request, limits::BODY, JSON_TIME).await?;
+    object_within(request, limits::BODY, unsendable).await
+}
+
+/// The same, at most `limit` bytes of it.
+pub(crate) async fn object_within(
+    request: Request,
+    limit: usize,
+    unsendable: Code,
+) -> Result<Fields, Refused> {
+    read(&bytes(request, limit, JSON_TIME).await?, unsendable)
+}
+
+/// The text of a body as a JSON object, as [`object`] reads it.
+pub(crate) fn read(text: &[u8], unsendable: Code) -> Result<Fields, Refused> {
     if text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0x0b) {
         return Ok(Fields::default());
     }
-    match json::parse(&text) {
+    match json::parse(text) {
         Ok(Json::Object(object)) => Ok(Fields::new(object)),
         Ok(_) => Err(Refused::new(Code::InvalidBody, "the body must be a JSON object")),
         Err(error @ (JsonError::LoneSurrogate | JsonError::Infinite { .. })) => {
@@ -53,11 +66,6 @@ pub(crate) async fn object(request: Request, unsendable: Code) -> Result<Fields,
 
 /// The whole body, at most `limit` bytes, all of it within `time`.
 pub(crate) async fn bytes(request: Request, limit: usize, time: Duration) -> Result<Bytes, Refused> {
-    let too_large = || {
-        let most = limit >> 20;
-        let message = format!("the body is larger than {most} MiB, the most this API reads");
-        Refused::bad_request(StatusCode::PAYLOAD_TOO_LARGE, message)
-    };
     let declared = declared(&request);
     let waits = request.headers().contains_key(header::EXPECT);
     let mut body = request.into_body();
@@ -66,7 +74,7 @@ pub(crate) async fn bytes(request: Request, limit: usize, time: Duration) -> Res
         if !waits {
             pass_over(body).await;
         }
-        return Err(too_large());
+        return Err(too_large(limit));
     }
     let capacity = declared.and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
     let mut whole = BytesMut::with_capacity(capacity);
@@ -87,7 +95,7 @@ pub(crate) async fn bytes(request: Request, limit: usize, time: Duration) -> Res
         Ok(Ok(true)) => Ok(whole.freeze()),
         Ok(Ok(false)) => {
             pass_over(body).await;
-            Err(too_large())
+            Err(too_large(limit))
         }
         Ok(Err(refused)) => Err(refused),
         Err(_) => {
@@ -95,6 +103,13 @@ pub(crate) async fn bytes(request: Request, limit: usize, time: Duration) -> Res
             Err(Refused::bad_request(StatusCode::REQUEST_TIMEOUT, message))
         }
     }
+}
+
+/// The refusal of a body that is larger than `limit` bytes.
+pub(crate) fn too_large(limit: usize) -> Refused {
+    let most = limit >> 20;
+    let message = format!("the body is larger than {most} MiB, the most this API reads");
+    Refused::bad_request(StatusCode::PAYLOAD_TOO_LARGE, message)
 }
 
 /// A `Content-Length`, unless the body is chunked, when it says nothing.

@@ -9,21 +9,26 @@
 //! (`stateous-api`), the check of components (`stateous-inspect`), options, signals and words on a terminal
 //! (`stateous-cli`).
 //!
-//! Reading order: `control_plane` (from start to stop), `startup` (what is checked first), `router` (every route),
-//! `routes/`, `body` and `fields` (what is read from a request), `views` (what is sent), `loops/`.
+//! Reading order: `control_plane` (from start to stop), `startup` (what is checked first), `router` (every
+//! route), `openapi` (what each takes and answers),
+//! `routes/`, `body`, `fields` and `cursor` (what is read from a request), `views` and `list` (what is sent), `loops/`.
 
 mod control_plane;
 mod startup;
 
 mod connections;
 mod door;
+mod openapi;
 mod router;
 
 mod app;
 mod body;
+mod cursor;
 mod fields;
+mod list;
 mod refused;
 mod routes;
+mod supervisors;
 mod views;
 
 mod loops;

@@ -52,6 +52,11 @@ impl Refused {
         Self::new(Code::Unexpected, "the request failed unexpectedly")
     }
 
+    /// The status and the body of the answer.
+    pub(crate) fn told(self) -> (u16, RefusalBody) {
+        (self.status, RefusalBody { error: self.message, code: self.code.as_str().to_owned() })
+    }
+
     /// The API has no such path.
     pub(crate) fn no_path(path: &str) -> Self {
         Self::new(Code::NotFound, format!("this API has no {path}"))
@@ -89,8 +94,8 @@ impl From<Failure> for Refused {
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let body = RefusalBody { error: self.message, code: self.code.as_str().to_owned() };
+        let (status, body) = self.told();
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = views::json(status, &body);
         if status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);

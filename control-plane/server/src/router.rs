@@ -2,50 +2,74 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::Poll;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::handler::Handler;
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get, post, put};
+use axum::routing::{MethodFilter, MethodRouter, on};
 use stateous_api::Code;
 
 use crate::app::App;
 use crate::door;
+use crate::openapi;
 use crate::refused::Refused;
-use crate::routes::{claims, events, routines, steering, tasks, tokens, workflow};
+use crate::routes::{
+    batch, claims, events, history, listing, messages, routines, steering, tokens, work, workflow,
+};
 
-/// Path and methods. `{task}` is digits; any other `{…}` is one part of a path.
-fn routes() -> [(&'static str, MethodRouter<Arc<App>>); 17] {
-    [
-        ("/tokens", get(tokens::list).post(tokens::start)),
-        ("/tokens/{token}", get(tokens::show)),
-        ("/tokens/{token}/history", get(tokens::history)),
-        ("/tokens/{token}/events/{event}", post(events::fire)),
-        ("/tokens/{token}/pause", post(steering::pause)),
-        ("/tokens/{token}/resume", post(steering::resume)),
-        ("/tokens/{token}/cancel", post(steering::cancel)),
-        ("/workflow", get(workflow::document)),
-        ("/health", get(workflow::health)),
-        ("/tasks/claim", post(claims::claim)),
-        ("/tasks/heartbeat", post(claims::heartbeat)),
-        ("/tasks/{task}/started", post(claims::started)),
-        ("/tasks/{task}/report", post(tasks::report)),
-        ("/tasks/{task}/note", post(tasks::note)),
-        ("/tasks/{task}/memory", put(tasks::memory)),
-        ("/routines", get(routines::list).post(routines::push)),
-        ("/routines/{digest}", get(routines::component)),
+/// A method of a path, and what answers it. `HEAD` is answered wherever `GET` is.
+type Route = (Method, &'static str, MethodRouter<Arc<App>>);
+
+/// Every route. `{task}` is digits; any other `{…}` is one part of a path.
+fn routes() -> Vec<Route> {
+    vec![
+        route(Method::GET, "/tokens", listing::list),
+        route(Method::POST, "/tokens", tokens::start),
+        route(Method::GET, "/tokens/{token}", tokens::show),
+        route(Method::GET, "/tokens/{token}/history", history::history),
+        route(Method::POST, "/tokens/{token}/events/{event}", events::fire),
+        route(Method::POST, "/tokens/{token}/pause", steering::pause),
+        route(Method::POST, "/tokens/{token}/resume", steering::resume),
+        route(Method::POST, "/tokens/{token}/cancel", steering::cancel),
+        route(Method::GET, "/openapi.json", openapi::document),
+        route(Method::GET, "/workflow", workflow::document),
+        route(Method::GET, "/health", workflow::health),
+        route(Method::POST, "/tasks/claim", claims::claim),
+        route(Method::POST, "/tasks/heartbeat", claims::heartbeat),
+        route(Method::POST, "/tasks/batch", batch::batch),
+        route(Method::POST, "/tasks/{task}/started", messages::started),
+        route(Method::POST, "/tasks/{task}/report", messages::report),
+        route(Method::POST, "/tasks/{task}/note", messages::note),
+        route(Method::PUT, "/tasks/{task}/memory", messages::memory),
+        route(Method::GET, "/tasks", work::tasks),
+        route(Method::GET, "/tasks/{task}", work::task),
+        route(Method::GET, "/supervisors", work::supervisors),
+        route(Method::GET, "/routines", routines::list),
+        route(Method::POST, "/routines", routines::push),
+        route(Method::GET, "/routines/{digest}", routines::component),
     ]
+}
+
+fn route<H, T>(method: Method, path: &'static str, handler: H) -> Route
+where
+    H: Handler<T, Arc<App>>,
+    T: 'static,
+{
+    let filter =
+        MethodFilter::try_from(method.clone()).expect("the table has only methods that HTTP itself knows");
+    (method, path, on(filter, handler))
 }
 
 /// The API over one control plane.
 pub(crate) fn router(app: App) -> Router {
     let app = Arc::new(app);
     let mut router = Router::new();
-    for (path, methods) in routes() {
+    for (_, path, methods) in routes() {
         router = router.route(path, methods);
     }
     router
@@ -79,7 +103,8 @@ async fn no_method(request: Request) -> Refused {
 }
 
 fn is_route(path: &str) -> bool {
-    let matches = |(pattern, _): &(&str, _)| {
+    static PATHS: LazyLock<Vec<&str>> = LazyLock::new(|| routes().iter().map(|(_, path, _)| *path).collect());
+    let matches = |pattern: &&str| {
         let (mut wanted, mut found) = (pattern.split('/'), path.split('/'));
         loop {
             match (wanted.next(), found.next()) {
@@ -93,7 +118,7 @@ fn is_route(path: &str) -> bool {
             }
         }
     };
-    routes().iter().any(matches)
+    PATHS.iter().any(matches)
 }
 
 /// A panic in a handler is a bug of ours: this request fails, its neighbours go on.
@@ -123,10 +148,26 @@ mod tests {
         {
             assert!(is_route(path), "{path}");
         }
-        for path in
-            ["", "/", "/tokens/", "/tokens//history", "/tasks/seven/report", "/tasks/7", "/tokens/A/events"]
-        {
+        for path in [
+            "",
+            "/",
+            "/tokens/",
+            "/tokens//history",
+            "/tasks/seven/report",
+            "/tasks/seven",
+            "/tokens/A/events",
+        ] {
             assert!(!is_route(path), "{path}");
         }
+    }
+
+    #[test]
+    fn the_document_and_the_router_have_the_same_routes() {
+        let sorted = |mut routes: Vec<(Method, &'static str)>| {
+            routes.sort_by_key(|(method, path)| (*path, method.to_string()));
+            routes
+        };
+        let served = routes().into_iter().map(|(method, path, _)| (method, path)).collect();
+        assert_eq!(sorted(openapi::documented()), sorted(served));
     }
 }

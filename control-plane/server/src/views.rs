@@ -11,10 +11,11 @@ use stateous_api as api;
 use stateous_engine::Timestamp;
 use stateous_engine::change::{Grant, TokenView};
 use stateous_engine::json::Object;
-use stateous_engine::model::{self, Entry, EventRecord};
-use stateous_store::{Assignment, Granted, RoutineLimits};
+use stateous_engine::model::{Entry, EventRecord, Task, TaskStatus};
+use stateous_store::{Assignment, Granted, ListedToken, RoutineLimits};
 
 use crate::refused::Refused;
+use crate::supervisors::Seen;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -32,22 +33,31 @@ pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Response {
     }
 }
 
-/// A token with its context.
-pub(crate) fn token(token: &model::Token, context: &str) -> Result<api::Token, Refused> {
+/// A token of a listing.
+pub(crate) fn listed(token: &ListedToken) -> Result<api::Token, Refused> {
     Ok(api::Token {
         token: token.id.clone(),
         state: token.state.clone(),
         status: token.status.as_str().to_owned(),
         visit: token.visit,
-        context: raw(context)?,
+        context: raw(&token.context)?,
         entered_at: token.entered_at.iso(),
         parent: token.parent.clone(),
     })
 }
 
-/// The same, as the engine and the reader give it.
+/// A token, as the engine and the reader give it.
 pub(crate) fn token_view(view: &TokenView) -> Result<api::Token, Refused> {
-    token(&view.token, &view.context)
+    let token = &view.token;
+    Ok(api::Token {
+        token: token.id.clone(),
+        state: token.state.clone(),
+        status: token.status.as_str().to_owned(),
+        visit: token.visit,
+        context: raw(&view.context)?,
+        entered_at: token.entered_at.iso(),
+        parent: token.parent.clone(),
+    })
 }
 
 /// One entry of a history.
@@ -58,6 +68,40 @@ pub(crate) fn entry(entry: &Entry) -> Result<api::Entry, Refused> {
         kind: entry.kind.as_str().to_owned(),
         data: object(&entry.data)?,
     })
+}
+
+/// A task.
+pub(crate) fn task(task: Task) -> api::Task {
+    let queued = task.status == TaskStatus::Queued;
+    api::Task {
+        task: task.id,
+        token: task.token,
+        workflow: task.workflow,
+        state: task.state,
+        visit: task.visit,
+        status: task.status.told().to_owned(),
+        phase: task.status.as_str().to_owned(),
+        attempt: task.attempt,
+        failures: task.failures,
+        // Who held it last works on it no more.
+        supervisor: task.claimed_by.filter(|_| !queued),
+        lease_until: task.lease_until.filter(|_| task.status.is_held()).map(Timestamp::iso),
+        queued_at: task.queued_at.iso(),
+    }
+}
+
+/// A supervisor that spoke lately.
+pub(crate) fn supervisor(name: String, seen: &Seen, tasks: u64, default_workflow: &str) -> api::Supervisor {
+    let asks = seen.asks.as_deref();
+    let told = |(workflow, state): &(String, String)| {
+        if workflow == default_workflow { state.clone() } else { format!("{workflow}/{state}") }
+    };
+    let states = match asks {
+        Some(asks) => asks.states.as_ref().map(|states| states.iter().map(told).collect()),
+        None => Some(Vec::new()),
+    };
+    let routines = asks.is_some_and(|asks| asks.assigned);
+    api::Supervisor { name, last_seen: seen.at.iso(), states, routines, tasks }
 }
 
 /// A grant as the original's supervisors get it.

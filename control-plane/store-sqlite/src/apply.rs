@@ -258,9 +258,15 @@ fn delete_all_memory(conn: &Connection, token: &str) -> Result<(), Broken> {
 }
 
 fn append(conn: &Connection, entry: &Entry) -> Result<(), Broken> {
-    const SQL: &str = "INSERT INTO ledger (token, seq, at, kind, key, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    const SQL: &str = "INSERT INTO ledger (token, seq, at, kind, key, data, private) \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let stored = codec::write_entry(entry.kind, &entry.data);
-    run(conn, SQL, params![entry.token, entry.seq, entry.at.0, stored.kind, entry.key, stored.data])?;
+    let private = entry.private.as_ref().map(codec::write_private);
+    run(
+        conn,
+        SQL,
+        params![entry.token, entry.seq, entry.at.0, stored.kind, entry.key, stored.data, private],
+    )?;
     Ok(())
 }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 use stateous_engine::Timestamp;
 use stateous_engine::change::Change;
 use stateous_engine::json::Object;
@@ -13,11 +13,11 @@ use stateous_engine::loaded::Wanted;
 use stateous_engine::model::{
     Entry, EventRecord, Held, Kind, MemoryCell, Status, Task, TaskStatus, Timer, TimerKind, Token,
 };
-use stateous_store::{QueuedFilter, Store, TokenFilter};
+use stateous_store::{QueuedFilter, Store, TaskFilter, TokenFilter, TokenPlace};
 use tempfile::TempDir;
 
 use crate::failure::{Broken, During};
-use crate::{Options, SqliteStore, apply, find, load, open, reader, rows, sql};
+use crate::{Options, SqliteStore, apply, find, listing, load, open};
 
 const NOW: Timestamp = Timestamp(1_000_000);
 
@@ -75,7 +75,8 @@ fn timer(id: u64, token: &str) -> Timer {
 
 fn entry(token: &str, seq: u64) -> Change {
     let key = Some(format!("k-{seq}"));
-    Change::Append(Entry { token: token.into(), seq, at: NOW, kind: Kind::Paused, data: Object::new(), key })
+    let (token, data) = (token.into(), Object::new());
+    Change::Append(Entry { token, seq, at: NOW, kind: Kind::Paused, data, key, private: None })
 }
 
 fn held(token: &str) -> Held {
@@ -198,12 +199,77 @@ fn no_verb_grows_with_the_database() {
     for change in &changes {
         check(&apply::doing(change), &|conn| apply::apply(conn, change));
     }
+}
 
-    for (status, parent) in [(None, None), (Some(Status::Failed), None), (None, Some("parent".to_owned()))] {
-        let filter = TokenFilter { status, parent, limit: 5 };
-        let listing = reader::listing(&filter);
-        check(&format!("{filter:?}"), &|conn| {
-            sql::all(conn, &listing, params![filter.parent, filter.limit], rows::token).map(drop)
+/// Every listing costs the same beside a hundred rows and beside thousands, on its first page and in the middle.
+#[test]
+fn no_page_grows_with_the_database() {
+    let ((_few, small), (_many, large)) = (filled(100), filled(3_000));
+    let check = |what: &str, at: i64, act: &dyn Fn(&Connection, i64) -> Result<(), Broken>| {
+        let few = steps(&small, |conn| act(conn, at.min(50)));
+        let many = steps(&large, |conn| act(conn, at));
+        assert!(many <= few + few / 2 + 20, "{what}: {few} steps among 100 rows, {many} among 3,000");
+    };
+    let text = |text: &str| Some(text.to_owned());
+    let plain = || TokenFilter::newest(5);
+    let filters = [
+        plain(),
+        TokenFilter { status: Some(Status::Failed), ..plain() },
+        TokenFilter { parent: text("parent"), ..plain() },
+        TokenFilter { workflow: text("orders"), ..plain() },
+        TokenFilter { workflow: text("orders"), status: Some(Status::Failed), ..plain() },
+        TokenFilter { workflow: text("orders"), state: text("draft"), ..plain() },
+        TokenFilter { prefix: text("T-"), ..plain() },
+    ];
+    for filter in filters {
+        let page = |conn: &Connection, filter: &TokenFilter| listing::tokens(conn, filter).map(drop);
+        check(&format!("first page of {filter:?}"), 0, &|conn, _| page(conn, &filter));
+        check(&format!("a page of {filter:?}"), 1_500, &|conn, at| {
+            let after = Some(TokenPlace { entered_at: NOW.plus_ms(at), id: format!("T-{at}") });
+            page(conn, &TokenFilter { after, ..filter.clone() })
         });
     }
+
+    let open: Vec<TaskStatus> = TaskStatus::ALL.into_iter().filter(|status| status.is_open()).collect();
+    let tasks = |statuses: &[TaskStatus]| TaskFilter {
+        statuses: statuses.to_vec(),
+        workflow: None,
+        state: None,
+        token: None,
+        supervisor: None,
+        unserved: None,
+        after: 0,
+        limit: 5,
+    };
+    let filters = [
+        tasks(&open),
+        tasks(&TaskStatus::ALL),
+        tasks(&[TaskStatus::Waiting]),
+        TaskFilter { workflow: text("orders"), state: text("review"), ..tasks(&open) },
+        TaskFilter { token: text("T-9"), ..tasks(&open) },
+        TaskFilter { token: text("T-9"), ..tasks(&TaskStatus::ALL) },
+        TaskFilter { unserved: Some(Vec::new()), ..tasks(&[TaskStatus::Queued]) },
+    ];
+    for filter in filters {
+        check(&format!("a page of {filter:?}"), 1_500, &|conn, at| {
+            let after = at.unsigned_abs();
+            listing::tasks(conn, &TaskFilter { after, ..filter.clone() }).map(drop)
+        });
+    }
+    check("a task", 0, &|conn, _| listing::task(conn, 9).map(drop));
+}
+
+/// A filter that no index serves looks at so many rows and no more; the page says where to go on.
+#[test]
+fn a_filter_without_an_index_is_bounded() {
+    let (_folder, store) = filled(11_000);
+    let held = store.held.connection.lock().unwrap();
+    let conn = held.as_ref().unwrap();
+    let filter =
+        TokenFilter { prefix: Some("T-".into()), state: Some("nowhere".into()), ..TokenFilter::newest(5) };
+    let page = listing::tokens(conn, &filter).unwrap_or_default();
+    assert!(page.tokens.is_empty());
+    let next = page.next.unwrap();
+    let page = listing::tokens(conn, &TokenFilter { after: Some(next), ..filter }).unwrap_or_default();
+    assert_eq!((page.tokens.len(), page.next), (0, None));
 }

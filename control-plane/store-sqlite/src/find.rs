@@ -52,7 +52,7 @@ fn queued_in(
 
 /// Every (workflow, state) in which a task is queued: few, whatever the number of tasks, so each is looked up by the
 /// one before it. (SQLite would compare a pair of columns only after walking over every task of the last pair.)
-fn queued_states(conn: &Connection) -> Result<Vec<(String, String)>, Broken> {
+pub(crate) fn queued_states(conn: &Connection) -> Result<Vec<(String, String)>, Broken> {
     const WORKFLOW: &str = "SELECT workflow FROM tasks \
         WHERE status = 'queued' AND workflow > ?1 ORDER BY workflow LIMIT 1";
     const STATE: &str = "SELECT state FROM tasks \
@@ -70,7 +70,7 @@ fn queued_states(conn: &Connection) -> Result<Vec<(String, String)>, Broken> {
     Ok(pairs)
 }
 
-fn is_assigned(conn: &Connection, workflow: &str, state: &str) -> Result<bool, Broken> {
+pub(crate) fn is_assigned(conn: &Connection, workflow: &str, state: &str) -> Result<bool, Broken> {
     const SQL: &str = "SELECT 1 FROM assignments WHERE workflow = ?1 AND state = ?2 LIMIT 1";
     Ok(sql::first(conn, SQL, [workflow, state], |_| Ok(()))?.is_some())
 }

@@ -5,7 +5,7 @@
 //! WAL with `synchronous=FULL`: when a commit returns, a power cut loses nothing.
 //!
 //! Reading order: `open` (from a path to a database that is surely ours), `writer` with `load`, `apply`, `find` and
-//! `routines` (the verbs inside a transaction), `reader` with `pool` (reads beside it).
+//! `routines` (the verbs inside a transaction), `reader` with `listing` and `pool` (reads beside it).
 
 mod lock;
 mod migrate;
@@ -18,6 +18,8 @@ mod routines;
 mod writer;
 
 mod pool;
+
+mod listing;
 mod reader;
 
 mod failure;

@@ -22,6 +22,8 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "tables", sql: include_str!("../migrations/0001_tables.sql") },
     Migration { name: "held", sql: include_str!("../migrations/0002_held.sql") },
     Migration { name: "ended_by", sql: include_str!("../migrations/0003_ended_by.sql") },
+    Migration { name: "private", sql: include_str!("../migrations/0004_private.sql") },
+    Migration { name: "listing", sql: include_str!("../migrations/0005_listing.sql") },
 ];
 
 /// What an SQLite header says of a file that is ours: "Stus".

@@ -1,16 +1,18 @@
 //! Reads beside the writer: what the API shows.
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rusqlite::params;
 use stateous_engine::Timestamp;
 use stateous_engine::change::TokenView;
-use stateous_engine::model::{Entry, Status};
-use stateous_store::{Assignment, Failure, ListedToken, Reader, TokenFilter, Upload};
+use stateous_engine::model::{Entry, Task};
+use stateous_store::{
+    Assignment, Failure, ListedToken, Reader, TaskFilter, TaskPage, TokenFilter, TokenPage, Upload,
+};
 
 use crate::rows::{self, ENTRY, TOKEN, TOKEN_WIDTH};
-use crate::{Held, find, routines, sql};
+use crate::{Held, find, listing, routines, sql};
 
 /// Reads through the pool.
 pub(crate) struct SqliteReader {
@@ -36,13 +38,24 @@ impl Reader for SqliteReader {
         })
     }
 
-    fn tokens(&self, filter: &TokenFilter) -> Result<Vec<ListedToken>, Failure> {
-        let sql = listing(filter);
-        self.held.pool().read("list tokens", |conn| {
-            sql::all(conn, &sql, params![filter.parent, filter.limit], |row| {
-                Ok(ListedToken { token: rows::token(row)?, context: row.get(TOKEN_WIDTH)? })
-            })
-        })
+    fn tokens(&self, filter: &TokenFilter) -> Result<TokenPage, Failure> {
+        self.held.pool().read("list tokens", |conn| listing::tokens(conn, filter))
+    }
+
+    fn listed(&self, ids: &[String], bytes: usize) -> Result<(Vec<ListedToken>, usize), Failure> {
+        self.held.pool().read("list tokens", |conn| listing::listed(conn, ids, bytes))
+    }
+
+    fn task(&self, id: u64) -> Result<Option<Task>, Failure> {
+        self.held.pool().read("read a task", |conn| listing::task(conn, id))
+    }
+
+    fn tasks(&self, filter: &TaskFilter) -> Result<TaskPage, Failure> {
+        self.held.pool().read("list tasks", |conn| listing::tasks(conn, filter))
+    }
+
+    fn held_by_supervisor(&self) -> Result<BTreeMap<String, u64>, Failure> {
+        self.held.pool().read("count held tasks", listing::held_by_supervisor)
     }
 
     fn history(&self, id: &str, after: u64, limit: u32) -> Result<Option<Vec<Entry>>, Failure> {
@@ -70,28 +83,4 @@ impl Reader for SqliteReader {
     fn next_due(&self) -> Result<Option<Timestamp>, Failure> {
         self.held.pool().read("find the next lease or timer", find::next_due)
     }
-}
-
-/// The statement of a listing. ?1 is the parent, ?2 the limit.
-///
-/// The newest of each status come from that status's stretch of an index and are merged: the cost follows the limit,
-/// not the number of tokens, and one index serves a listing with a status and one without.
-pub(crate) fn listing(filter: &TokenFilter) -> String {
-    let parent = if filter.parent.is_some() { "parent = ?1 AND " } else { "?1 IS NULL AND " };
-    let mut page = String::new();
-    for status in Status::ALL.into_iter().filter(|s| filter.status.is_none_or(|wanted| wanted == *s)) {
-        let union = if page.is_empty() { "" } else { " UNION ALL " };
-        let status = status.as_str();
-        // Writing to a String cannot fail.
-        let _ = write!(
-            page,
-            "{union}SELECT * FROM (SELECT rowid AS number, entered_at, id FROM tokens \
-             WHERE {parent}status = '{status}' ORDER BY entered_at DESC, id LIMIT ?2)"
-        );
-    }
-    format!(
-        "SELECT {TOKEN}, c.context FROM (SELECT * FROM ({page}) ORDER BY entered_at DESC, id LIMIT ?2) AS page \
-         JOIN tokens t ON t.rowid = page.number JOIN contexts c ON c.token = t.id \
-         ORDER BY page.entered_at DESC, page.id"
-    )
 }

@@ -5,7 +5,7 @@
 use rusqlite::Row;
 use stateous_engine::Timestamp;
 use stateous_engine::model::{Entry, EventRecord, Held, MemoryCell, Origin, Task, Timer, Token};
-use stateous_store::{Assignment, ControlRow, Upload, codec};
+use stateous_store::{Assignment, ControlRow, ListedToken, Upload, codec};
 
 use crate::failure::Broken;
 
@@ -39,6 +39,21 @@ pub(crate) fn token(row: &Row<'_>) -> Result<Token, Broken> {
             Some(name) => Some(EventRecord { name, payload: object(row, 16, "tokens.ended_by_payload")? }),
             None => None,
         },
+    })
+}
+
+/// Columns of a token in a listing; the tables are called `t` and `c` where they are read.
+pub(crate) const LISTED: &str = "t.id, t.state, t.status, t.visit, t.entered_at, t.parent, c.context";
+
+pub(crate) fn listed(row: &Row<'_>) -> Result<ListedToken, Broken> {
+    Ok(ListedToken {
+        id: row.get(0)?,
+        state: row.get(1)?,
+        status: codec::read_status(&row.get::<_, String>(2)?)?,
+        visit: row.get(3)?,
+        entered_at: time(row, 4)?,
+        parent: row.get(5)?,
+        context: row.get(6)?,
     })
 }
 
@@ -107,11 +122,20 @@ pub(crate) fn cell(row: &Row<'_>) -> Result<MemoryCell, Broken> {
 }
 
 /// Columns of a ledger entry.
-pub(crate) const ENTRY: &str = "token, seq, at, kind, key, data";
+pub(crate) const ENTRY: &str = "token, seq, at, kind, key, data, private";
 
 pub(crate) fn entry(row: &Row<'_>) -> Result<Entry, Broken> {
     let (kind, data) = codec::read_entry(&row.get::<_, String>(3)?, &row.get::<_, String>(5)?)?;
-    Ok(Entry { token: row.get(0)?, seq: row.get(1)?, at: time(row, 2)?, kind, data, key: row.get(4)? })
+    let private = row.get::<_, Option<String>>(6)?.map(|text| codec::read_private(&text)).transpose()?;
+    Ok(Entry {
+        token: row.get(0)?,
+        seq: row.get(1)?,
+        at: time(row, 2)?,
+        kind,
+        data,
+        key: row.get(4)?,
+        private,
+    })
 }
 
 /// Columns of an assignment; the table is called `a` where they are read.

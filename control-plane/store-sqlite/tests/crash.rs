@@ -163,7 +163,7 @@ fn change(number: u64) -> Vec<Change> {
     let context = format!(r#"{{"x":"{}"}}"#, "x".repeat(size)).into();
     let entry = |seq: u64| {
         let (token, data) = (id.clone(), Object::new());
-        Change::Append(Entry { token, seq, at: NOW, kind: Kind::Paused, data, key: None })
+        Change::Append(Entry { token, seq, at: NOW, kind: Kind::Paused, data, key: None, private: None })
     };
     let cell = MemoryCell { key: "k".to_owned(), value: number.to_string().into() };
     vec![

@@ -1,4 +1,5 @@
-//! How many changes a second this store writes, by the size of a batch. Run it alone, on a quiet machine:
+//! How many changes a second this store writes, by the size of a batch, and what a page of a listing costs beside a
+//! million tokens. Run it alone, on a quiet machine:
 //! `cargo test --release -p stateous-store-sqlite --test measure -- --ignored --nocapture`.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
@@ -10,7 +11,7 @@ use stateous_engine::change::Change;
 use stateous_engine::json::{Object, parse_stored};
 use stateous_engine::loaded::Wanted;
 use stateous_engine::model::{Entry, EventRecord, Kind, Status, Task, TaskStatus, Timer, TimerKind, Token};
-use stateous_store::{QueuedFilter, Store, Writer};
+use stateous_store::{QueuedFilter, Store, TokenFilter, TokenPlace, Writer};
 use stateous_store_sqlite::Options;
 
 const NOW: Timestamp = Timestamp(1_795_950_988_123);
@@ -40,6 +41,73 @@ fn changes_per_second() {
     println!("{number} tokens; the database has {} MiB", size("measure.db"));
 }
 
+/// Tokens of the listing.
+const LISTED: i64 = 1_000_000;
+
+#[test]
+#[ignore = "a measurement, not a check"]
+fn pages_of_a_million_tokens() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let options = Options { host: "test".to_owned(), now: NOW };
+    let store = stateous_store_sqlite::open(&folder.path().join("listing.db"), &options).unwrap();
+    let mut writer = store.writer().unwrap();
+    for batch in 0..LISTED / 10_000 {
+        writer.begin().unwrap();
+        for number in batch * 10_000..(batch + 1) * 10_000 {
+            writer.apply(&[listed(number)]).unwrap();
+        }
+        writer.commit(NOW).unwrap();
+    }
+    let reader = store.reader();
+    let at =
+        |number: i64| Some(TokenPlace { entered_at: NOW.plus_ms(number), id: format!("ORDER-{number:07}") });
+    let plain = TokenFilter::newest(100);
+    let failed = TokenFilter { status: Some(Status::Failed), ..plain.clone() };
+    let workflow = TokenFilter { workflow: Some("orders".to_owned()), ..plain.clone() };
+    let state = TokenFilter { state: Some("draft".to_owned()), ..workflow.clone() };
+    let prefix = TokenFilter { prefix: Some("order-0".to_owned()), ..plain.clone() };
+    println!("{:>10}  {:>12}  {:>12}  {:>12}", "ms a page", "the first", "the middle", "the last");
+    for (name, filter) in
+        [("all", plain), ("failed", failed), ("workflow", workflow), ("state", state), ("prefix", prefix)]
+    {
+        // By id the lowest comes first, by entry the newest.
+        let ends = if name == "prefix" { [0, LISTED / 2, LISTED - 300] } else { [LISTED, LISTED / 2, 300] };
+        let times = ends.map(|number| {
+            let filter = TokenFilter { after: at(number), ..filter.clone() };
+            let began = Instant::now();
+            for _ in 0..20 {
+                assert!(!reader.tokens(&filter).unwrap().tokens.is_empty());
+            }
+            began.elapsed().as_secs_f64() * 1000.0 / 20.0
+        });
+        println!("{name:>10}  {:>12.2}  {:>12.2}  {:>12.2}", times[0], times[1], times[2]);
+    }
+}
+
+/// A token that ended or lives, in one of three states.
+fn listed(number: i64) -> Change {
+    let state = ["draft", "review", "paid"][number as usize % 3].to_owned();
+    let status = Status::ALL[number as usize % 5];
+    let token = Token {
+        id: format!("ORDER-{number:07}"),
+        workflow: "orders".to_owned(),
+        structure: format!("sha256:{}", "a".repeat(64)),
+        state,
+        status,
+        visit: 1,
+        started_at: NOW,
+        entered_at: NOW.plus_ms(number),
+        paused_at: None,
+        parent: None,
+        seq: 5,
+        visits: [("draft".to_owned(), 1)].into(),
+        counts: [("__started__".to_owned(), 1)].into(),
+        entered_by: EventRecord { name: "__started__".to_owned(), payload: None },
+        ended_by: None,
+    };
+    Change::InsertToken { token, context: r#"{"title":"first order"}"#.into() }
+}
+
 fn line(batch: u32, what: &str, (rate, p99): (f64, Duration)) -> String {
     format!("{batch:>15} {what}  {rate:>10.0}  {:>10.2} ms", p99.as_secs_f64() * 1000.0)
 }
@@ -62,7 +130,7 @@ fn measure(writer: &mut dyn Writer, batch: u32, mut act: impl FnMut(&mut dyn Wri
 
 fn append(token: &str, seq: u64, kind: Kind, data: &str) -> Change {
     let data: Object = parse_stored(data).unwrap();
-    Change::Append(Entry { token: token.to_owned(), seq, at: NOW, kind, data, key: None })
+    Change::Append(Entry { token: token.to_owned(), seq, at: NOW, kind, data, key: None, private: None })
 }
 
 /// What the engine decides for a start: five entries, a task, a timeout.

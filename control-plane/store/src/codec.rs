@@ -12,7 +12,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use stateous_engine::input::Schedule;
 use stateous_engine::json::{Json, Object, parse_stored};
-use stateous_engine::model::{Kind, Status, TaskStatus, TimerKind};
+use stateous_engine::model::{Kind, Private, Status, TaskStatus, TimerKind};
 
 use crate::failure::{Failure, FailureKind};
 use crate::rows::RoutineLimits;
@@ -39,6 +39,58 @@ pub fn write_entry(kind: Kind, data: &Object) -> StoredEntry {
 pub fn read_entry(kind: &str, data: &str) -> Result<(Kind, Object), Failure> {
     let kind = Kind::parse(kind).ok_or_else(|| unknown("ledger.kind", kind))?;
     Ok((kind, read_object("ledger.data", data)?))
+}
+
+/// The stored form of an entry's private part: `{"timer":3}`, with the `payload` of a timer that was set, or
+/// `{"stored":"<SHA-256 in hex>"}`.
+#[must_use]
+pub fn write_private(private: &Private) -> String {
+    let mut out = Object::new();
+    match private {
+        Private::Timer { id, payload } => {
+            out.insert("timer".to_owned(), (*id).into());
+            if let Some(payload) = payload {
+                out.insert("payload".to_owned(), Json::Object(payload.clone()));
+            }
+        }
+        Private::Stored(digest) => {
+            out.insert("stored".to_owned(), hex::encode(digest).into());
+        }
+    }
+    write_object(&out)
+}
+
+/// The private part of a stored entry.
+///
+/// # Errors
+/// When the text is not one that [`write_private`] writes.
+pub fn read_private(text: &str) -> Result<Private, Failure> {
+    const COLUMN: &str = "ledger.private";
+    let fields = read_object(COLUMN, text)?;
+    let mut rest = fields.iter().map(|(name, value)| (name.as_str(), value));
+    let first = rest.next();
+    let found = match (first, rest.next(), rest.next()) {
+        (Some(("timer", id)), payload, None) => {
+            let payload = match payload {
+                None => Some(None),
+                Some(("payload", payload)) => payload.as_object().cloned().map(Some),
+                Some(_) => None,
+            };
+            id.as_u64().zip(payload).map(|(id, payload)| Private::Timer { id, payload })
+        }
+        (Some(("stored", digest)), None, None) => {
+            let mut bytes = [0; 32];
+            let digest = digest.as_str().filter(|text| hex::decode_to_slice(text, &mut bytes).is_ok());
+            digest.map(|_| Private::Stored(bytes))
+        }
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        Failure::new(
+            FailureKind::Statement,
+            message(COLUMN, format_args!("does not hold a timer or a digest")),
+        )
+    })
 }
 
 /// The stored form of an object, such as a payload.
@@ -75,17 +127,7 @@ pub fn read_schedules(text: &str) -> Result<Vec<Schedule>, Failure> {
         Failure::new(FailureKind::Statement, message)
     };
     let items = wrapped.get("schedules").and_then(Json::as_array).ok_or_else(odd)?;
-    items.iter().map(|item| read_schedule(item).ok_or_else(odd)).collect()
-}
-
-fn read_schedule(item: &Json) -> Option<Schedule> {
-    let fields = item.as_object()?;
-    let text = |name: &str| fields.get(name)?.as_str().map(str::to_owned);
-    let payload = match fields.get("payload") {
-        None => None,
-        Some(payload) => Some(payload.as_object()?.clone()),
-    };
-    Some(Schedule { event: text("event")?, payload, after: text("after")? })
+    items.iter().map(|item| Schedule::of_json(item).ok_or_else(odd)).collect()
 }
 
 /// The stored form of how often each state was entered or each event accepted.
@@ -237,6 +279,18 @@ mod tests {
     }
 
     #[test]
+    fn private_parts_come_back() {
+        let check = |private: Private, text: &str| {
+            assert_eq!(write_private(&private), text);
+            assert_eq!(read_private(text).unwrap(), private);
+        };
+        check(Private::Timer { id: u64::MAX, payload: None }, &format!(r#"{{"timer":{}}}"#, u64::MAX));
+        let payload = Some(object(r#"{"n":1.50}"#));
+        check(Private::Timer { id: 3, payload }, r#"{"timer":3,"payload":{"n":1.50}}"#);
+        check(Private::Stored([0xab; 32]), &format!(r#"{{"stored":"{}"}}"#, "ab".repeat(32)));
+    }
+
+    #[test]
     fn what_is_not_known_is_refused_and_named() {
         let check = |failure: Failure, says: &str| {
             assert_eq!(failure.kind, FailureKind::Statement);
@@ -248,6 +302,12 @@ mod tests {
         check(read_object("timers.payload", "null").unwrap_err(), "timers.payload");
         for odd in ["{}", "[1]", "[", r#"[{"event":"a"}]"#, r#"[{"event":"a","after":"1s","payload":1}]"#] {
             check(read_schedules(odd).unwrap_err(), "held.schedules does not hold");
+        }
+        let long = format!(r#"{{"stored":"{}"}}"#, "ab".repeat(33));
+        for odd in
+            ["{}", r#"{"timer":-1}"#, r#"{"timer":1,"a":1}"#, r#"{"stored":"ab"}"#, r#"{"a":1}"#, &long]
+        {
+            check(read_private(odd).unwrap_err(), "ledger.private does not hold");
         }
         check(read_counts("tokens.counts", r#"{"a":-1}"#).unwrap_err(), "tokens.counts does not hold");
         check(read_counts("tokens.counts", r#"{"a":1.5}"#).unwrap_err(), "whole numbers");

@@ -17,7 +17,10 @@ mod traits;
 pub mod conformance;
 
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use committer::{Claim, Committer, Granted, Push, Upkeep};
+pub use committer::{Claim, Committer, Granted, Push, Upkeep, Watch};
 pub use failure::{Failure, FailureKind};
-pub use rows::{Assignment, ControlRow, ListedToken, RoutineLimits, TokenFilter, Upload};
+pub use rows::{
+    Assignment, ControlRow, ListedToken, RoutineLimits, TaskFilter, TaskPage, TokenFilter, TokenPage,
+    TokenPlace, Upload,
+};
 pub use traits::{NewAssignment, QueuedFilter, Reader, Store, Writer};

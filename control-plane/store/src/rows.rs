@@ -1,29 +1,119 @@
-//! Rows that are not part of a decision: listings, uploads, and the control plane's own row.
+//! Rows that are not part of a decision: listings and their filters, uploads, and the control plane's own row.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use stateous_engine::Timestamp;
-use stateous_engine::model::{Status, Token};
+use stateous_engine::model::{Status, Task, TaskStatus};
 
-/// Which tokens a listing names. Newest entry first, then by id.
+use crate::traits::QueuedFilter;
+
+/// Which tokens a listing names. Newest entry first, then by id; with a prefix by id, without regard to ASCII case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenFilter {
     /// Only in this status.
     pub status: Option<Status>,
+    /// Only of this workflow.
+    pub workflow: Option<String>,
+    /// Only in this state.
+    pub state: Option<String>,
     /// Only children of this token.
     pub parent: Option<String>,
+    /// Only those whose id begins so, without regard to ASCII case.
+    pub prefix: Option<String>,
+    /// Only what comes after this place.
+    pub after: Option<TokenPlace>,
+    /// At most so many.
+    pub limit: u32,
+    /// About the most bytes of contexts to read: the token that reaches it is the last one that is read.
+    pub bytes: usize,
+}
+
+impl TokenFilter {
+    /// The tokens that moved last, whatever they are.
+    #[must_use]
+    pub const fn newest(limit: u32) -> Self {
+        Self {
+            status: None,
+            workflow: None,
+            state: None,
+            parent: None,
+            prefix: None,
+            after: None,
+            limit,
+            bytes: usize::MAX,
+        }
+    }
+}
+
+/// A place in a listing of tokens: right behind this one. It stays a place when that token moves on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenPlace {
+    /// When the token entered its state.
+    pub entered_at: Timestamp,
+    /// Its id.
+    pub id: String,
+}
+
+/// A page of a listing of tokens.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TokenPage {
+    /// The tokens, as far as their contexts were read.
+    pub tokens: Vec<ListedToken>,
+    /// Ids of the other tokens of this page, in its order.
+    pub rest: Vec<String>,
+    /// Where the next page begins. Filters without an index of their own look at a bounded number of rows, so that a page
+    /// can be short and still have a next one. `None`: this is the last.
+    pub next: Option<TokenPlace>,
+}
+
+/// What a listing says of a token, with its context as JSON text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedToken {
+    /// Its id.
+    pub id: String,
+    /// Where it is.
+    pub state: String,
+    /// Whether it still runs.
+    pub status: Status,
+    /// How many times it has entered its state.
+    pub visit: u64,
+    /// When it entered its state.
+    pub entered_at: Timestamp,
+    /// The token whose parallel state started it.
+    pub parent: Option<String>,
+    /// Its context.
+    pub context: Arc<str>,
+}
+
+/// Which tasks a listing names, lowest id first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskFilter {
+    /// Only in one of these statuses.
+    pub statuses: Vec<TaskStatus>,
+    /// Only of this workflow.
+    pub workflow: Option<String>,
+    /// Only of this state.
+    pub state: Option<String>,
+    /// Only of this token.
+    pub token: Option<String>,
+    /// Only those that this supervisor holds or held last.
+    pub supervisor: Option<String>,
+    /// Only queued tasks that none of these claims would take.
+    pub unserved: Option<Vec<QueuedFilter>>,
+    /// Only ids above this one.
+    pub after: u64,
     /// At most so many.
     pub limit: u32,
 }
 
-/// A token of a listing, with its context as JSON text.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ListedToken {
-    /// The row.
-    pub token: Token,
-    /// Its context.
-    pub context: Arc<str>,
+/// A page of a listing of tasks.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TaskPage {
+    /// The tasks.
+    pub tasks: Vec<Task>,
+    /// After which id the next page begins; as with tokens, a page can be short. `None`: this is the last.
+    pub next: Option<u64>,
 }
 
 /// Limits that travel with a routine; the supervisor caps them by its own.

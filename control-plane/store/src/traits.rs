@@ -1,14 +1,17 @@
 //! The narrow trait: every verb that the control plane asks of a database.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use stateous_engine::Timestamp;
 use stateous_engine::change::{Change, TokenView};
 use stateous_engine::loaded::{Loaded, Wanted};
-use stateous_engine::model::Entry;
+use stateous_engine::model::{Entry, Task};
 
 use crate::failure::Failure;
-use crate::rows::{Assignment, ControlRow, ListedToken, RoutineLimits, TokenFilter, Upload};
+use crate::rows::{
+    Assignment, ControlRow, ListedToken, RoutineLimits, TaskFilter, TaskPage, TokenFilter, TokenPage, Upload,
+};
 
 /// A database that this process holds: no other control plane serves it until this is dropped.
 pub trait Store: Send + Sync + 'static {
@@ -95,8 +98,17 @@ pub struct NewAssignment<'a> {
 pub trait Reader: Send + Sync {
     /// One token.
     fn token(&self, id: &str) -> Result<Option<TokenView>, Failure>;
-    /// A listing of tokens.
-    fn tokens(&self, filter: &TokenFilter) -> Result<Vec<ListedToken>, Failure>;
+    /// A page of tokens. What it costs follows its limit, not the number of tokens, on the first page and on the last.
+    fn tokens(&self, filter: &TokenFilter) -> Result<TokenPage, Failure>;
+    /// Tokens by their ids, in the order asked for, as they are now: as many as have `bytes` bytes of context together,
+    /// and at least one. An id that no token has counts as read and is left out.
+    fn listed(&self, ids: &[String], bytes: usize) -> Result<(Vec<ListedToken>, usize), Failure>;
+    /// One task.
+    fn task(&self, id: u64) -> Result<Option<Task>, Failure>;
+    /// A page of tasks, at a cost like that of [`Reader::tokens`].
+    fn tasks(&self, filter: &TaskFilter) -> Result<TaskPage, Failure>;
+    /// How many tasks each supervisor holds under a lease, by its name; only those that hold any.
+    fn held_by_supervisor(&self) -> Result<BTreeMap<String, u64>, Failure>;
     /// A token's ledger after entry `after`, oldest first, at most `limit`; `None` when there is no such token.
     fn history(&self, id: &str, after: u64, limit: u32) -> Result<Option<Vec<Entry>>, Failure>;
     /// What is in force for each state, by workflow and state.

@@ -1,13 +1,14 @@
 //! The golden file of the ledger: every kind of entry, in the form in which it was first stored.
 //!
-//! Each line is `{"kind": …, "data": …, "key": …}` with `data` as the stored text. A later version must read every line
+//! Each line is `{"kind": …, "data": …, "key": …}` with `data` as the stored text, and `private` where the entry has such a
+//! part: the lines before have none, and stay readable. A later version must read every line
 //! and write it again byte for byte. Lines are added for new kinds; a line that is there never changes.
 
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use stateous_engine::model::Kind;
-use stateous_store::codec::{read_entry, write_entry};
+use stateous_store::codec::{read_entry, read_private, write_entry, write_private};
 
 const GOLDEN: &str = include_str!("golden/ledger.jsonl");
 
@@ -17,6 +18,8 @@ struct Line {
     kind: String,
     data: String,
     key: Option<String>,
+    #[serde(default)]
+    private: Option<String>,
 }
 
 fn lines() -> impl Iterator<Item = Line> {
@@ -31,6 +34,10 @@ fn every_line_is_read_and_written_again_byte_for_byte() {
         let again = write_entry(kind, &data);
         assert_eq!(again.kind, line.kind);
         assert_eq!(again.data, line.data);
+        if let Some(text) = line.private {
+            let private = read_private(&text).unwrap_or_else(|e| panic!("{text}: {e:?}"));
+            assert_eq!(write_private(&private), text);
+        }
     }
 }
 

@@ -34,9 +34,7 @@ pub(crate) fn build(folder: &Path) -> Result<Vec<u8>, BuildError> {
     command.arg("-o").arg(&module).args(&cpp);
     command.args(["-x", "c", "-std=c11"]).args(&c).args(SDK_FILES.map(|file| sdk.join(file)));
     command.stdin(Stdio::null());
-    let status = command
-        .status()
-        .map_err(|source| BuildError::Start { tool: "zig".to_owned(), source })?;
+    let status = command.status().map_err(|source| BuildError::Start { tool: "zig".to_owned(), source })?;
     if !status.success() {
         return Err(BuildError::Failed { folder: folder.to_owned() });
     }

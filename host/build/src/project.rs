@@ -120,10 +120,8 @@ impl Project {
 /// When the folder cannot be read, or there is none.
 pub fn projects(folder: &Path) -> Result<Vec<Project>, BuildError> {
     let folder = folder.canonicalize().map_err(BuildError::io(folder))?;
-    let mut found: Vec<Project> = language(&folder)
-        .map(|language| Project { language, folder: folder.clone() })
-        .into_iter()
-        .collect();
+    let mut found: Vec<Project> =
+        language(&folder).map(|language| Project { language, folder: folder.clone() }).into_iter().collect();
     let in_workspace = found.iter().any(|project| project.language == Language::Rust);
     if found.is_empty() || in_workspace {
         for entry in std::fs::read_dir(&folder).map_err(BuildError::io(&folder))? {
@@ -193,7 +191,10 @@ mod tests {
         // A workspace builds its own folders; those of other languages beside them are found all the same.
         std::fs::write(root.join("Cargo.toml"), "").unwrap();
         let languages: Vec<Language> = projects(&root).unwrap().iter().map(|p| p.language).collect();
-        assert_eq!(languages, [Language::Rust, Language::JavaScript, Language::Python, Language::C, Language::Go]);
+        assert_eq!(
+            languages,
+            [Language::Rust, Language::JavaScript, Language::Python, Language::C, Language::Go]
+        );
 
         let error = Project::find(&root.join("none")).unwrap_err().to_string();
         assert!(error.contains("holds no routine: expected Cargo.toml (Rust)"), "{error}");

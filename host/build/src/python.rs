@@ -30,7 +30,8 @@ impl Build {
         let sdk = Sdk::of(Language::Python, folder)?;
         let tool = componentize_py(folder)?;
         let version = command(&tool).arg("--version").output().ok();
-        let version = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        let version =
+            version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
         Ok(Self { folder: folder.to_owned(), sdk, packages, tool, version })
     }
 }
@@ -60,7 +61,10 @@ impl SnapshotBuild for Build {
         std::fs::write(&wit, stateous_inspect::WIT).map_err(BuildError::io(&wit))?;
         let mut command = command(&self.tool);
         command.arg("-d").arg(&wit).args(["-w", "routine", "componentize"]);
-        for path in [Some(&self.sdk.path().join("src")), Some(&self.folder), self.packages.as_ref()].into_iter().flatten() {
+        for path in [Some(&self.sdk.path().join("src")), Some(&self.folder), self.packages.as_ref()]
+            .into_iter()
+            .flatten()
+        {
             command.arg("-p").arg(path);
         }
         command.arg(ENTRY).arg("-o").arg(&component);

@@ -155,9 +155,11 @@ mod tests {
             file: "/t/orders_draft.wasm".into(),
         };
         assert_eq!(read(message), Some(expected));
-        for other in
-            ["{}", r#"{"reason":"build-finished","success":true}"#, &message.replace("[\"cdylib\"]", "[\"lib\"]")]
-        {
+        for other in [
+            "{}",
+            r#"{"reason":"build-finished","success":true}"#,
+            &message.replace("[\"cdylib\"]", "[\"lib\"]"),
+        ] {
             assert_eq!(read(other), None, "{other}");
         }
     }

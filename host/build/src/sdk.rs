@@ -76,7 +76,8 @@ impl Sdk {
             Language::C => "c",
             Language::Go => "go",
         };
-        let above = folder.ancestors().map(|above| above.join("guest-sdk").join(name)).find(|sdk| sdk.is_dir());
+        let above =
+            folder.ancestors().map(|above| above.join("guest-sdk").join(name)).find(|sdk| sdk.is_dir());
         if let Some(path) = above {
             return Ok(Self { path, _unpacked: None });
         }
@@ -130,13 +131,17 @@ mod tests {
 
     #[test]
     fn every_file_of_an_sdk_is_inside() {
-        for (language, name) in
-            [(Language::JavaScript, "js"), (Language::Python, "python"), (Language::C, "c"), (Language::Go, "go")]
-        {
+        for (language, name) in [
+            (Language::JavaScript, "js"),
+            (Language::Python, "python"),
+            (Language::C, "c"),
+            (Language::Go, "go"),
+        ] {
             let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-sdk").join(name);
             let mut there = BTreeSet::new();
             on_disk(&root, &root, &mut there);
-            let listed: BTreeSet<String> = sdk_files(language).iter().map(|(name, _)| (*name).to_owned()).collect();
+            let listed: BTreeSet<String> =
+                sdk_files(language).iter().map(|(name, _)| (*name).to_owned()).collect();
             assert_eq!(listed, there, "{name}");
         }
     }

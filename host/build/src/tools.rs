@@ -62,7 +62,8 @@ pub(crate) fn above(folder: &Path, path: &Path) -> Option<PathBuf> {
 
 /// What a program says when it is asked so, on one line; `None` when it is not there or does not answer.
 pub(crate) fn asked(program: impl AsRef<std::ffi::OsStr>, words: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(words).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    let output =
+        Command::new(program).args(words).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     (output.status.success() && !text.is_empty()).then_some(text)
 }

@@ -39,7 +39,8 @@ pub fn without_debug(module: &[u8]) -> Result<Vec<u8>, Problem> {
         let payload = payload.map_err(|e| {
             Problem::new(ProblemCode::InvalidWasm, format!("it cannot be read: {e}. Build it again"))
         })?;
-        let is_debug = matches!(&payload, Payload::CustomSection(custom) if custom.name().starts_with(".debug_"));
+        let is_debug =
+            matches!(&payload, Payload::CustomSection(custom) if custom.name().starts_with(".debug_"));
         let Some((id, range)) = payload.as_section().filter(|_| !is_debug) else { continue };
         let inside = |at: u64| usize::try_from(at).unwrap_or(module.len());
         if let Some(data) = module.get(inside(range.start)..inside(range.end)) {

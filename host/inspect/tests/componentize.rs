@@ -46,10 +46,15 @@ fn a_module_that_does_not_say_its_world_is_taken_for_one_of_ours() {
 
 #[test]
 fn what_a_module_imports_of_wasi_preview_1_goes_through_the_adapter() {
-    let import = r#"(import "wasi_snapshot_preview1" "fd_write" (func (param i32 i32 i32 i32) (result i32))) (memory"#;
+    let import =
+        r#"(import "wasi_snapshot_preview1" "fd_write" (func (param i32 i32 i32 i32) (result i32))) (memory"#;
     let component = componentize(&wat::parse_str(CORE.replacen("(memory", import, 1)).unwrap()).unwrap();
     let report = check(&component).unwrap_or_else(|p| panic!("{p:?}"));
-    assert!(report.imports.iter().any(|import| import.starts_with("wasi:cli/stderr@0.2.")), "{:?}", report.imports);
+    assert!(
+        report.imports.iter().any(|import| import.starts_with("wasi:cli/stderr@0.2.")),
+        "{:?}",
+        report.imports
+    );
 }
 
 #[test]
@@ -57,9 +62,14 @@ fn the_usual_mistakes_get_a_sentence() {
     assert!(refused(b"#!/bin/sh").starts_with("it is not WebAssembly."));
     let no_run = CORE.replacen("\"run\"", "\"walk\"", 1);
     assert!(
-        refused(&wat::parse_str(&no_run).unwrap()).starts_with("it does not say which world it was built for")
+        refused(&wat::parse_str(&no_run).unwrap())
+            .starts_with("it does not say which world it was built for")
     );
-    let other_run = CORE.replacen("i64) (result i32)", "i64) (result i64)", 1).replacen("i32.const 1024))", "i64.const 0))", 1);
+    let other_run = CORE.replacen("i64) (result i32)", "i64) (result i64)", 1).replacen(
+        "i32.const 1024))",
+        "i64.const 0))",
+        1,
+    );
     assert!(refused(&wat::parse_str(other_run).unwrap()).starts_with("no component can be made of it: "));
     assert!(refused(&with_metadata(&no_run)).starts_with("no component can be made of it: "));
 }

@@ -51,7 +51,8 @@ impl Load {
             }
             self.until_none_is_active(Duration::from_secs(600)).await?;
             let seconds = began.elapsed().as_secs_f64();
-            let failed = TokensQuery { status: Some("failed".into()), limit: Some(1), parent: None };
+            let failed =
+                TokensQuery { status: Some("failed".into()), limit: Some(1), ..TokensQuery::default() };
             ensure!(self.client.tokens(&failed).await?.is_empty(), "a token failed");
             Ok(seconds)
         })
@@ -100,7 +101,7 @@ impl Load {
     }
 
     async fn until_none_is_active(&self, limit: Duration) -> Result<()> {
-        let which = TokensQuery { status: Some("active".into()), limit: Some(1), parent: None };
+        let which = TokensQuery { status: Some("active".into()), limit: Some(1), ..TokensQuery::default() };
         let end = Instant::now() + limit;
         while !self.client.tokens(&which).await?.is_empty() {
             ensure!(Instant::now() < end, "tokens were still active after {limit:?}");

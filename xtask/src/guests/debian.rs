@@ -59,8 +59,11 @@ pub(super) fn toolchain(root: &Path, tools: &Path) -> Result<PathBuf> {
 
 /// Downloads and unpacks the packages: a folder that looks like `/`.
 fn download(work: &Path) -> Result<PathBuf> {
-    let apt = Apt::that_knows("rustc-web", work)
-        .with_context(|| format!("Debian's security archive has rustc-web. Install the target by hand: rustup target add {TARGET}"))?;
+    let apt = Apt::that_knows("rustc-web", work).with_context(|| {
+        format!(
+            "Debian's security archive has rustc-web. Install the target by hand: rustup target add {TARGET}"
+        )
+    })?;
     let version = apt.candidate("rustc-web")?.context("apt has no rustc-web any more")?;
     let std = apt.dependency(&format!("libstd-rust-web-dev={version}"), "libstd-rust-web-")?;
     let llvm = apt.dependency(&std, "libllvm")?;

@@ -23,7 +23,11 @@ pub(super) fn build(root: &Path, test_components: &Path) -> Result<()> {
         let options = Options { earlier: Some(earlier.path().to_owned()), ..Options::default() };
         for built in project.build(&options)? {
             write(&component, &built.component)?;
-            let how = if built.kept { "unchanged".to_owned() } else { format!("{:.1} s", began.elapsed().as_secs_f64()) };
+            let how = if built.kept {
+                "unchanged".to_owned()
+            } else {
+                format!("{:.1} s", began.elapsed().as_secs_f64())
+            };
             say(&format!("  {shown} ({} KiB): {how}", built.component.len().div_ceil(1024)));
         }
     }
@@ -83,11 +87,20 @@ pub(crate) fn test(root: &Path) -> Result<()> {
     run(Command::new(&node).args(["--test", "test/*.test.js"]).current_dir(&js))?;
     for folder in routines(Language::JavaScript)? {
         // Only a link to the SDK: nothing is downloaded.
-        let install = ["install", "--offline", "--no-package-lock", "--ignore-scripts", "--no-audit", "--loglevel", "error"];
+        let install = [
+            "install",
+            "--offline",
+            "--no-package-lock",
+            "--ignore-scripts",
+            "--no-audit",
+            "--loglevel",
+            "error",
+        ];
         run(tools::npm(root).args(install).current_dir(&folder))?;
         run(Command::new(&node).arg("--test").current_dir(&folder))?;
     }
-    let tsc = root.join("target/tools").join(stateous_build::JS_TOOLS).join("node_modules/typescript/bin/tsc");
+    let tsc =
+        root.join("target/tools").join(stateous_build::JS_TOOLS).join("node_modules/typescript/bin/tsc");
     run(Command::new(&node).arg(tsc).args(["--project", "."]).current_dir(&js))?;
 
     step("Tests of the SDK for Python");
@@ -109,7 +122,9 @@ pub(crate) fn test(root: &Path) -> Result<()> {
         let program = work.path().join(name);
         let mut command = Command::new(tools::program(root, &ZIG));
         command.args(["cc", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I"]).arg(c.join("include"));
-        command.args(sources).args(["stateous", "json", "testing"].map(|file| c.join("src").join(file).with_extension("c")));
+        command
+            .args(sources)
+            .args(["stateous", "json", "testing"].map(|file| c.join("src").join(file).with_extension("c")));
         run(command.arg("-o").arg(&program).current_dir(folder))?;
         run(&mut Command::new(program))
     };
@@ -121,7 +136,11 @@ pub(crate) fn test(root: &Path) -> Result<()> {
     step("Tests of the SDK for Go");
     let go = |folder: &Path| {
         let mut command = Command::new(tools::program(root, &GO));
-        command.current_dir(folder).env("GOTOOLCHAIN", "local").env("GOFLAGS", "-mod=mod").env("GOPROXY", "off");
+        command
+            .current_dir(folder)
+            .env("GOTOOLCHAIN", "local")
+            .env("GOFLAGS", "-mod=mod")
+            .env("GOPROXY", "off");
         command
     };
     run(go(&sdk("go")).args(["vet", "./..."]))?;

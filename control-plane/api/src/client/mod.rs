@@ -3,6 +3,10 @@
 //! A call is one request. It is never tried again here: only the caller knows how long it may wait
 //! ([`ClientError::is_transient`] says what is worth another try). Connections are kept and shared by clones.
 
+mod queries;
+
+mod work;
+
 mod address;
 mod error;
 mod transport;
@@ -15,15 +19,16 @@ use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    COMPONENT_BYTES_MAX, ClaimAnswer, ClaimRequest, Disposition, Duplicate, Entry, FireRequest, Health,
-    HeartbeatAnswer, HeartbeatRequest, MemoryRequest, NoteRequest, Raw, Report, RoutineInForce, RoutinePush,
-    StartRequest, StartedRequest, Token,
+    COMPONENT_BYTES_MAX, Duplicate, Entry, FireRequest, Health, Raw, RoutineInForce, RoutinePush,
+    StartRequest, Token,
 };
 
 use address::Address;
 use transport::query;
 
 pub use error::ClientError;
+pub use queries::{HistoryQuery, Page, TasksQuery, TokensQuery};
+pub use work::MessageKind;
 
 /// How long a call waits for its answer unless told otherwise.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -58,17 +63,6 @@ pub struct Fired {
     pub token: Token,
 }
 
-/// Which tokens [`Client::tokens`] lists; by default the 100 that moved last.
-#[derive(Debug, Clone, Default)]
-pub struct TokensQuery {
-    /// Only in this status.
-    pub status: Option<String>,
-    /// Only children of this token.
-    pub parent: Option<String>,
-    /// At most so many, 1 to 1000.
-    pub limit: Option<u32>,
-}
-
 /// What [`Client::push_routine`] answers.
 #[derive(Debug, Clone)]
 pub struct Pushed {
@@ -76,17 +70,6 @@ pub struct Pushed {
     pub created: bool,
     /// What is in force now.
     pub routine: RoutineInForce,
-}
-
-/// What a supervisor's stored message says about a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MessageKind {
-    /// A [`Report`].
-    Report,
-    /// A [`NoteRequest`].
-    Note,
-    /// A [`MemoryRequest`].
-    Memory,
 }
 
 impl Client {
@@ -152,14 +135,25 @@ impl Client {
     /// # Errors
     /// As every call: see [`ClientError`].
     pub async fn tokens(&self, which: &TokensQuery) -> Result<Vec<Token>, ClientError> {
-        let mut request = self.request(Method::GET, &["tokens"])?;
+        Ok(self.tokens_page(which).await?.items)
+    }
+
+    /// A page of tokens, and where the next one begins.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn tokens_page(&self, which: &TokensQuery) -> Result<Page<Token>, ClientError> {
         let limit = which.limit.map(|limit| limit.to_string());
-        for (name, value) in [("status", &which.status), ("parent", &which.parent), ("limit", &limit)] {
-            if let Some(value) = value {
-                query(request.url_mut(), name, value);
-            }
-        }
-        self.read(&self.send(request, ANSWER).await?)
+        let fields = [
+            ("workflow", &which.workflow),
+            ("state", &which.state),
+            ("status", &which.status),
+            ("parent", &which.parent),
+            ("prefix", &which.prefix),
+            ("limit", &limit),
+            ("cursor", &which.cursor),
+        ];
+        self.page("tokens", &fields).await
     }
 
     /// A token's history, oldest first; `all` asks for every kind of entry, not only the original's.
@@ -167,10 +161,27 @@ impl Client {
     /// # Errors
     /// As every call: see [`ClientError`].
     pub async fn history(&self, token: &str, all: bool) -> Result<Vec<Entry>, ClientError> {
+        self.history_from(token, &HistoryQuery { all, ..HistoryQuery::default() }).await
+    }
+
+    /// A part of a token's history, oldest first. Waits as long as the query asks the server to, and its timeout more.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn history_from(&self, token: &str, which: &HistoryQuery) -> Result<Vec<Entry>, ClientError> {
         let mut request = self.request(Method::GET, &["tokens", token, "history"])?;
-        if all {
-            query(request.url_mut(), "kinds", "all");
+        let number = |number: u64| (number > 0).then(|| number.to_string());
+        for (name, value) in [
+            ("after", number(which.after)),
+            ("limit", which.limit.map(|limit| limit.to_string())),
+            ("wait_ms", number(which.wait_ms)),
+            ("kinds", which.all.then(|| "all".to_owned())),
+        ] {
+            if let Some(value) = value {
+                query(request.url_mut(), name, &value);
+            }
         }
+        *request.timeout_mut() = Some(self.timeout + Duration::from_millis(which.wait_ms));
         self.read(&self.send(request, ANSWER).await?)
     }
 
@@ -224,81 +235,6 @@ impl Client {
         self.steer(token, "cancel").await
     }
 
-    /// Claims tasks. Waits as long as the claim asks the server to, and its timeout more.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn claim(&self, claim: &ClaimRequest) -> Result<ClaimAnswer, ClientError> {
-        let mut request = self.with_body(Method::POST, &["tasks", "claim"], json(claim))?;
-        *request.timeout_mut() = Some(self.timeout + Duration::from_millis(claim.wait_ms.unwrap_or(0)));
-        self.read(&self.send(request, ANSWER).await?)
-    }
-
-    /// Asks whether the routine of a claimed task may begin.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn started(&self, task: u64, body: &StartedRequest) -> Result<Disposition, ClientError> {
-        let request = self.with_body(Method::POST, &["tasks", &task.to_string(), "started"], json(body))?;
-        self.read(&self.send(request, ANSWER).await?)
-    }
-
-    /// Renews leases. Answers the tasks that the supervisor no longer holds.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn heartbeat(&self, body: &HeartbeatRequest) -> Result<Vec<u64>, ClientError> {
-        let request = self.with_body(Method::POST, &["tasks", "heartbeat"], json(body))?;
-        let answer: HeartbeatAnswer = self.read(&self.send(request, ANSWER).await?)?;
-        Ok(answer.lost)
-    }
-
-    /// Reports how a task ended. Answers its token.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn report(&self, task: u64, report: &Report) -> Result<Token, ClientError> {
-        let request = self.with_body(Method::POST, &["tasks", &task.to_string(), "report"], json(report))?;
-        self.read(&self.send(request, ANSWER).await?)
-    }
-
-    /// Writes a line of progress.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn note(&self, task: u64, note: &NoteRequest) -> Result<(), ClientError> {
-        self.post_task(task, MessageKind::Note, json(note)).await
-    }
-
-    /// Writes or deletes one key of the routine's memory.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn memory(&self, task: u64, memory: &MemoryRequest) -> Result<(), ClientError> {
-        self.post_task(task, MessageKind::Memory, json(memory)).await
-    }
-
-    /// Sends a message of an outbox as it was stored, byte for byte. What is told back is only that it was accepted.
-    ///
-    /// # Errors
-    /// As every call: see [`ClientError`].
-    pub async fn post_task(&self, task: u64, kind: MessageKind, body: String) -> Result<(), ClientError> {
-        let (method, name) = match kind {
-            MessageKind::Report => (Method::POST, "report"),
-            MessageKind::Note => (Method::POST, "note"),
-            MessageKind::Memory => (Method::PUT, "memory"),
-        };
-        let request = self.with_body(method, &["tasks", &task.to_string(), name], body)?;
-        let answer = self.send(request, ANSWER).await?;
-        // What a message says is forgotten once it counts, so the answer must be the control plane's own: a login page that
-        // says 200 is none.
-        let ours = match kind {
-            MessageKind::Report => serde_json::from_slice::<Moved>(&answer.body).is_ok(),
-            MessageKind::Note | MessageKind::Memory => answer.status.as_u16() == 204,
-        };
-        if ours { Ok(()) } else { Err(self.not_through(answer.status)) }
-    }
-
     /// Uploads a component and puts it in force for a state.
     ///
     /// # Errors
@@ -348,17 +284,25 @@ impl Client {
         self.read(&self.send(request, ANSWER).await?)
     }
 
+    async fn page<T: serde::de::DeserializeOwned>(
+        &self,
+        path: &str,
+        fields: &[(&str, &Option<String>)],
+    ) -> Result<Page<T>, ClientError> {
+        let mut request = self.request(Method::GET, &[path])?;
+        for (name, value) in fields {
+            if let Some(value) = value {
+                query(request.url_mut(), name, value);
+            }
+        }
+        let answer = self.send(request, ANSWER).await?;
+        Ok(Page { items: self.read(&answer)?, next: answer.next })
+    }
+
     async fn get<T: serde::de::DeserializeOwned>(&self, parts: &[&str]) -> Result<T, ClientError> {
         let request = self.request(Method::GET, parts)?;
         self.read(&self.send(request, ANSWER).await?)
     }
-}
-
-/// What tells the answer to a report from anybody else's page.
-#[derive(Deserialize)]
-struct Moved {
-    #[serde(rename = "token")]
-    _token: String,
 }
 
 /// Whether an answer to an event is a duplicate's.

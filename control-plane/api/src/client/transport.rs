@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderValue, LINK};
 use reqwest::{Method, Request, Response, StatusCode, Url};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use serde::de::DeserializeOwned;
@@ -23,6 +23,8 @@ const SHOWN: usize = 200;
 /// A successful answer.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
+    /// The cursor of the next page, if the answer is one of many.
+    pub(super) next: Option<String>,
     pub(super) body: Bytes,
 }
 
@@ -81,6 +83,7 @@ impl Client {
             |error: &reqwest::Error| ClientError::Unreachable { url: self.url().to_owned(), why: why(error) };
         let mut response = self.http.execute(request).await.map_err(|error| unreachable(&error))?;
         let status = response.status();
+        let next = response.headers().get(LINK).and_then(next_cursor);
         let mut body = BytesMut::with_capacity(expected(&response).min(limit));
         while let Some(chunk) = response.chunk().await.map_err(|error| unreachable(&error))? {
             if body.len() + chunk.len() > limit {
@@ -96,7 +99,7 @@ impl Client {
         if !status.is_success() {
             return Err(self.not_through(status));
         }
-        Ok(Answer { status, body })
+        Ok(Answer { status, next, body })
     }
 
     /// The answer's body as `T`.
@@ -149,7 +152,35 @@ fn expected(response: &Response) -> usize {
     response.content_length().map_or(0, |length| usize::try_from(length).unwrap_or(usize::MAX)).min(1 << 20)
 }
 
+/// The cursor in `</tokens?limit=5&cursor=abc>; rel="next"`.
+fn next_cursor(link: &HeaderValue) -> Option<String> {
+    let (target, rel) = link.to_str().ok()?.strip_prefix('<')?.split_once('>')?;
+    if !rel.contains("rel=\"next\"") {
+        return None;
+    }
+    // A relative address says nothing of the host; any will do to read its query.
+    let url = Url::parse("http://control-plane").and_then(|base| base.join(target)).ok()?;
+    url.query_pairs().find(|(name, _)| name == "cursor").map(|(_, cursor)| cursor.into_owned())
+}
+
 /// Adds a query field; the name is ours, the value anybody's.
 pub(super) fn query(url: &mut Url, name: &str, value: &str) {
     url.query_pairs_mut().append_pair(name, value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cursor_of_the_next_page_is_found() {
+        let check = |link: &str, cursor: Option<&str>| {
+            assert_eq!(next_cursor(&link.parse().unwrap()).as_deref(), cursor, "{link}");
+        };
+        check("</tokens?limit=5&cursor=a-_b>; rel=\"next\"", Some("a-_b"));
+        check("<?cursor=a%20b&x=1>; rel=\"next\"", Some("a b"));
+        check("</tokens?limit=5>; rel=\"next\"", None);
+        check("</tokens?cursor=a>; rel=\"prev\"", None);
+        check("/tokens?cursor=a", None);
+    }
 }

@@ -164,7 +164,7 @@ async fn draw(client: Client) -> Result<(), Failed> {
 async fn show(client: Client, id: String, all: bool) -> Result<(), Failed> {
     let mut out = Out::new();
     out.line(&line(&client.token(&id).await?))?;
-    let which = TokensQuery { parent: Some(id.clone()), limit: Some(CHILDREN), status: None };
+    let which = TokensQuery { parent: Some(id.clone()), limit: Some(CHILDREN), ..TokensQuery::default() };
     let children = client.tokens(&which).await?;
     for child in &children {
         out.line(&format!("  child {}", line(child)))?;

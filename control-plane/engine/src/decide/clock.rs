@@ -8,7 +8,7 @@ use super::words::quote;
 use super::{Decided, Rules, answer, moves};
 use crate::change::Answer;
 use crate::loaded::Loaded;
-use crate::model::{Kind, Status, TimerKind};
+use crate::model::{Kind, Private, Status, TimerKind};
 use crate::time::{Timestamp, span};
 
 /// A lease that ended counts as a failed attempt.
@@ -35,7 +35,8 @@ pub(super) fn fire_timer(rules: &Rules, loaded: &Loaded, now: Timestamp) -> Deci
     }
     let Ok((mut draft, seat)) = Draft::of(rules, loaded, member, now) else { return answer(Answer::Stale) };
     draft.cancel_timers(seat, |t| t.id == timer.id);
-    draft.append(seat, Kind::TimerFired, json!({"event": timer.event}));
+    let which = Private::Timer { id: timer.id, payload: None };
+    draft.append_private(seat, Kind::TimerFired, json!({"event": timer.event}), which);
     if let Some(reason) = moves::route(&mut draft, seat, &timer.event, timer.payload.as_ref(), None)? {
         match timer.kind {
             TimerKind::Timeout => {

@@ -11,7 +11,7 @@ use crate::graph::{ERROR, Workflow, is_own_event};
 use crate::input::{Outcome, Schedule};
 use crate::json::Object;
 use crate::loaded::{Loaded, Missing};
-use crate::model::{Kind, Status, Task, TaskStatus, TimerKind};
+use crate::model::{Kind, Private, Status, Task, TaskStatus, TimerKind};
 use crate::refusal::Code;
 use crate::time::{Timestamp, parse_duration};
 
@@ -128,10 +128,11 @@ pub(super) fn save(
     schedules: &[Schedule],
 ) {
     if !changes.is_empty() {
-        draft.put_context(seat, context);
+        let changed = draft.put_context(seat, context);
         let mut keys: Vec<&String> = changes.keys().collect();
         keys.sort_unstable();
-        draft.append(seat, Kind::ContextChanged, json!({"keys": keys}));
+        let data = json!({"keys": keys});
+        draft.append_private(seat, Kind::ContextChanged, data, Private::stored(&changed));
     }
     for schedule in schedules {
         // Checked by `schedule_problem` before.

@@ -10,7 +10,7 @@ use super::{Decided, Rules, answer, refuse};
 use crate::change::{Answer, Change, Decision, Grant};
 use crate::limits;
 use crate::loaded::{Loaded, Member, Missing};
-use crate::model::{Kind, MemoryCell, Status, Task, TaskStatus};
+use crate::model::{Kind, MemoryCell, Private, Status, Task, TaskStatus};
 use crate::names;
 use crate::refusal::Code;
 use crate::time::Timestamp;
@@ -172,7 +172,7 @@ pub(super) fn set_memory(
                     ),
                 );
             }
-            draft.append(seat, Kind::MemorySet, data);
+            draft.append_private(seat, Kind::MemorySet, data, Private::stored(value));
             let cell = MemoryCell { key: key.to_owned(), value: Arc::clone(value) };
             draft.record(Change::PutMemory { token, state, cell });
         }

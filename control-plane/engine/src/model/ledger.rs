@@ -1,5 +1,7 @@
 //! The ledger: the append-only record of a token. An entry is never changed or deleted.
 
+use sha2::{Digest, Sha256};
+
 use crate::json::Object;
 use crate::time::Timestamp;
 
@@ -157,4 +159,29 @@ pub struct Entry {
     pub data: Object,
     /// The idempotency key that the event came with; used once per token, for the token's whole life.
     pub key: Option<String>,
+    /// What [`crate::replay()`] needs beyond `data`, which is the original's and stays so. No route sends it.
+    pub private: Option<Private>,
+}
+
+/// The private part of an entry: only what the entries before it do not tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Private {
+    /// Of `timer_set` and `timer_fired`: two timers of a token can have the same event.
+    Timer {
+        /// The timer.
+        id: u64,
+        /// Of `timer_set`: the payload that the event will carry.
+        payload: Option<Object>,
+    },
+    /// Of `context_changed` and `memory_set`, which tell names only: the SHA-256 of what is stored now, the whole context or
+    /// the value.
+    Stored([u8; 32]),
+}
+
+impl Private {
+    /// The digest of a stored text.
+    #[must_use]
+    pub fn stored(text: &str) -> Self {
+        Self::Stored(Sha256::digest(text).into())
+    }
 }

@@ -8,7 +8,7 @@ mod timer;
 mod token;
 
 pub use held::{Held, Origin};
-pub use ledger::{Entry, Kind};
+pub use ledger::{Entry, Kind, Private};
 pub use memory::MemoryCell;
 pub use task::{Task, TaskStatus};
 pub use timer::{Timer, TimerKind};

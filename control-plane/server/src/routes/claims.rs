@@ -1,4 +1,4 @@
-//! Supervisors ask for work and keep it: claim, started, heartbeat.
+//! Supervisors ask for work and keep it: claim, heartbeat.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,13 +6,11 @@ use std::time::Duration;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use stateous_api::{ClaimAnswer, Code, Disposition, HeartbeatAnswer, WAIT_MS_MAX};
-use stateous_engine::change::Answer;
+use stateous_api::{ClaimAnswer, Code, HeartbeatAnswer, WAIT_MS_MAX};
 use stateous_engine::json::Json;
-use stateous_engine::{Input, limits, names};
+use stateous_engine::{limits, names};
 use stateous_store::{Claim, Granted, QueuedFilter};
 
-use super::{TaskId, other};
 use crate::app::App;
 use crate::body;
 use crate::fields::{Fields, is_name, whole};
@@ -31,6 +29,7 @@ pub(crate) async fn claim(State(app): State<Arc<App>>, request: Request) -> Resu
     let Some(max) = body.number("max", 1, u64::from(limits::CLAIM_TASKS))? else {
         let filter = QueuedFilter { states: Some(states(&mut body, default)?), assigned: false };
         let request = request_id(&mut body)?;
+        app.supervisors.asked(&supervisor, &filter, arrived);
         let claim = Claim { supervisor, filter, request, max: 1, wait: Duration::ZERO };
         return match app.committer.claim(claim).await?.first() {
             Some(granted) => Ok(views::json(StatusCode::OK, &views::plain_grant(granted, default)?)),
@@ -43,6 +42,7 @@ pub(crate) async fn claim(State(app): State<Arc<App>>, request: Request) -> Resu
     let wait = Duration::from_millis(body.number("wait_ms", 0, WAIT_MS_MAX)?.unwrap_or(0));
     let max = u32::try_from(max).unwrap_or(limits::CLAIM_TASKS);
     let filter = QueuedFilter { states, assigned: routines };
+    app.supervisors.asked(&supervisor, &filter, arrived);
     let granted = wait_for_work(&app, Claim { supervisor, filter, request, max, wait }).await?;
     let taken_at = views::taken_at(&granted).unwrap_or_else(|| app.clock.now());
     let grants = granted.iter().map(|one| views::grant(one, default, routines, taken_at));
@@ -66,25 +66,6 @@ async fn wait_for_work(app: &App, claim: Claim) -> Result<Vec<Granted>, Refused>
     }
 }
 
-/// `POST /tasks/{n}/started`: *ours*. Run, or skip; an attempt that is over is no error here.
-pub(crate) async fn started(
-    State(app): State<Arc<App>>,
-    TaskId(task): TaskId,
-    request: Request,
-) -> Result<Response, Refused> {
-    let mut body = body::object(request, Code::InvalidBody).await?;
-    let supervisor = body.supervisor()?;
-    let Some(attempt) = body.attempt()? else {
-        return Err(Refused::new(Code::InvalidArgument, "'attempt' is a whole number of 1 or more"));
-    };
-    let disposition = match app.submit(Input::StartTask { task, attempt, supervisor }).await? {
-        Answer::Run => Disposition::Run,
-        Answer::Skip(reason) => Disposition::Skip { reason },
-        answer => return Err(other(&answer)),
-    };
-    Ok(views::json(StatusCode::OK, &disposition))
-}
-
 /// `POST /tasks/heartbeat`
 pub(crate) async fn heartbeat(State(app): State<Arc<App>>, request: Request) -> Result<Response, Refused> {
     let mut body = body::object(request, Code::InvalidBody).await?;
@@ -97,6 +78,7 @@ pub(crate) async fn heartbeat(State(app): State<Arc<App>>, request: Request) -> 
         let message = format!("'tasks' has at most {} task ids", limits::ITEMS);
         return Err(Refused::new(Code::InvalidArgument, message));
     }
+    app.supervisors.spoke(&supervisor, app.clock.now());
     let lost = app.committer.heartbeat(supervisor, tasks).await?;
     Ok(views::json(StatusCode::OK, &HeartbeatAnswer { lost }))
 }

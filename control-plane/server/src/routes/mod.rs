@@ -1,6 +1,8 @@
 //! The handlers: each reads its request, asks, and says the answer. What all of them share is how names in a path and
 //! fields of a query are read.
 
+pub(crate) mod history;
+pub(crate) mod listing;
 pub(crate) mod tokens;
 
 pub(crate) mod events;
@@ -9,7 +11,11 @@ pub(crate) mod steering;
 
 pub(crate) mod claims;
 
-pub(crate) mod tasks;
+pub(crate) mod batch;
+pub(crate) mod messages;
+mod tasks;
+
+pub(crate) mod work;
 
 pub(crate) mod workflow;
 

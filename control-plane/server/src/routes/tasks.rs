@@ -1,46 +1,25 @@
-//! What is said about a task that somebody works on: report, note, memory.
+//! The bodies of what is said about a task: read strictly, in the order in which the original checks them.
 
-use std::sync::Arc;
-
-use axum::extract::{Request, State};
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
 use stateous_api::Code;
-use stateous_engine::change::Answer;
 use stateous_engine::input::{Outcome, Schedule};
 use stateous_engine::json::{Json, Object};
 use stateous_engine::time::parse_duration;
 use stateous_engine::{Input, limits};
 
-use super::{TaskId, other};
-use crate::app::App;
-use crate::body;
 use crate::fields::{Fields, whole};
 use crate::refused::{Refused, quote};
-use crate::views;
 
-/// `POST /tasks/{n}/report`
-pub(crate) async fn report(
-    State(app): State<Arc<App>>,
-    TaskId(task): TaskId,
-    request: Request,
-) -> Result<Response, Refused> {
-    let mut body = body::object(request, Code::InvalidPayload).await?;
-    let supervisor = if body.has("supervisor") { Some(body.supervisor()?) } else { None };
-    let input = report_of(task, supervisor, &mut body)?;
-    match app.submit(input).await? {
-        Answer::Token(view) => Ok(views::json(StatusCode::OK, &views::token_view(&view)?)),
-        answer => Err(other(&answer)),
-    }
+/// That a routine is to begin.
+pub(super) fn started_of(task: u64, body: &mut Fields) -> Result<Input, Refused> {
+    let supervisor = body.supervisor()?;
+    let Some(attempt) = body.attempt()? else {
+        return Err(Refused::new(Code::InvalidArgument, "'attempt' is a whole number of 1 or more"));
+    };
+    Ok(Input::StartTask { task, attempt, supervisor })
 }
 
-/// `POST /tasks/{n}/note`
-pub(crate) async fn note(
-    State(app): State<Arc<App>>,
-    TaskId(task): TaskId,
-    request: Request,
-) -> Result<Response, Refused> {
-    let mut body = body::object(request, Code::InvalidPayload).await?;
+/// A line of progress.
+pub(super) fn note_of(task: u64, body: &mut Fields) -> Result<Input, Refused> {
     let text = match body.take("text") {
         Some(Json::String(text)) => text.trim().to_owned(),
         _ => String::new(),
@@ -50,16 +29,11 @@ pub(crate) async fn note(
         return Err(Refused::new(Code::InvalidPayload, message));
     }
     let attempt = body.attempt()?;
-    done(&app, Input::AddNote { task, attempt, text }).await
+    Ok(Input::AddNote { task, attempt, text })
 }
 
-/// `PUT /tasks/{n}/memory`
-pub(crate) async fn memory(
-    State(app): State<Arc<App>>,
-    TaskId(task): TaskId,
-    request: Request,
-) -> Result<Response, Refused> {
-    let mut body = body::object(request, Code::InvalidPayload).await?;
+/// One key of the routine's memory.
+pub(super) fn memory_of(task: u64, body: &mut Fields) -> Result<Input, Refused> {
     let key = body.name("key", limits::MEMORY_KEY, Code::InvalidPayload)?;
     let value = match body.take_even_null("value") {
         None => return Err(Refused::new(Code::InvalidBody, "memory needs a 'value'; null deletes the key")),
@@ -67,14 +41,7 @@ pub(crate) async fn memory(
         Some(value) => Some(value.to_string().into()),
     };
     let attempt = body.attempt()?;
-    done(&app, Input::SetMemory { task, attempt, key, value }).await
-}
-
-async fn done(app: &App, input: Input) -> Result<Response, Refused> {
-    match app.submit(input).await? {
-        Answer::Done => Ok(StatusCode::NO_CONTENT.into_response()),
-        answer => Err(other(&answer)),
-    }
+    Ok(Input::SetMemory { task, attempt, key, value })
 }
 
 fn invalid(message: impl Into<String>) -> Refused {
@@ -82,7 +49,8 @@ fn invalid(message: impl Into<String>) -> Refused {
 }
 
 /// An outcome, checked in the order in which the original checks it.
-fn report_of(task: u64, supervisor: Option<String>, body: &mut Fields) -> Result<Input, Refused> {
+pub(super) fn report_of(task: u64, body: &mut Fields) -> Result<Input, Refused> {
+    let supervisor = if body.has("supervisor") { Some(body.supervisor()?) } else { None };
     let kind = body.take("kind").unwrap_or_default();
     let outcome = match kind.as_str() {
         Some("event") => {

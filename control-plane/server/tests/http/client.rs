@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
-use stateous_api::client::{MessageKind, TokensQuery};
+use stateous_api::client::{HistoryQuery, MessageKind, TasksQuery, TokensQuery};
 use stateous_api::{
-    ClaimRequest, Client, ClientError, Code, Disposition, FireRequest, HeartbeatRequest, MemoryRequest,
-    NoteRequest, Raw, Report, RoutinePush, StartRequest, StartedRequest,
+    BatchKind, BatchMessage, BatchRequest, ClaimRequest, Client, ClientError, Code, Disposition, FireRequest,
+    HeartbeatRequest, MemoryRequest, NoteRequest, Raw, Report, RoutinePush, StartRequest, StartedRequest,
 };
 
 use crate::harness::Plane;
@@ -59,12 +59,31 @@ async fn every_call() {
 
     let started = StartedRequest { supervisor: "vm".into(), attempt: 1 };
     assert_eq!(client.started(task, &started).await.unwrap(), Disposition::Run);
+    let told = client.task(task).await.unwrap();
+    assert_eq!((told.status.as_str(), told.phase.as_str()), ("claimed", "started"));
+    assert_eq!(
+        client.tasks(&TasksQuery { token: Some("T".into()), ..TasksQuery::default() }).await.unwrap().items,
+        [told]
+    );
+    let unserved = TasksQuery { unserved: true, ..TasksQuery::default() };
+    assert!(client.tasks(&unserved).await.unwrap().items.is_empty());
+    let known = client.supervisors().await.unwrap();
+    assert_eq!((known[0].name.as_str(), known[0].tasks, known[0].routines), ("vm", 1, true));
     let beat = HeartbeatRequest { supervisor: "vm".into(), tasks: vec![task, 99] };
     assert_eq!(client.heartbeat(&beat).await.unwrap(), [99]);
     client.note(task, &NoteRequest { text: "half way".into(), attempt: Some(1) }).await.unwrap();
     let memory = MemoryRequest { key: "k".into(), value: Some(raw("[1.0]")), attempt: Some(1) };
     client.memory(task, &memory).await.unwrap();
     client.post_task(task, MessageKind::Memory, r#"{"key":"k","value":null}"#.into()).await.unwrap();
+    let message = |kind, body: &str| BatchMessage { task, kind, body: body.to_owned() };
+    let messages = vec![
+        message(BatchKind::Started, r#"{"supervisor":"vm","attempt":1}"#),
+        message(MessageKind::Memory.into(), r#"{"key":"k","value":2.50,"attempt":1}"#),
+        message(BatchKind::Note, r#"{"text":""}"#),
+    ];
+    let results = client.batch(&BatchRequest { supervisor: "vm".into(), messages }).await.unwrap();
+    assert_eq!(results.iter().map(|one| one.status).collect::<Vec<_>>(), [200, 204, 422]);
+    assert_eq!(results[0].body.as_ref().unwrap().get(), r#"{"disposition":"run"}"#);
     let report = Report {
         context: BTreeMap::from([("n".to_owned(), raw("2.50"))]),
         attempt: Some(1),
@@ -88,9 +107,19 @@ async fn every_call() {
     assert_eq!(client.tokens(&query).await.unwrap().len(), 1);
     assert!(client.tokens(&TokensQuery { parent: Some("T".into()), ..query }).await.unwrap().is_empty());
     assert!(client.start_token(&start("T2")).await.unwrap().created);
+    let mut query = TokensQuery { prefix: Some("t".into()), limit: Some(1), ..TokensQuery::default() };
+    let page = client.tokens_page(&query).await.unwrap();
+    assert_eq!((page.items.len(), page.items[0].token.as_str()), (1, "T"));
+    query.cursor = page.next;
+    let page = client.tokens_page(&query).await.unwrap();
+    assert_eq!((page.items[0].token.as_str(), page.next), ("T2", None));
     assert_eq!(client.cancel("T2").await.unwrap().status, "cancelled");
     let history = client.history("T", false).await.unwrap();
     assert_eq!(history.len() + 1, client.history("T", true).await.unwrap().len());
+    let last = history.last().unwrap().seq;
+    let tail = HistoryQuery { after: last - 1, limit: Some(5), wait_ms: 60_000, all: false };
+    assert_eq!(client.history_from("T", &tail).await.unwrap()[0].seq, last);
+    assert!(client.history_from("T", &HistoryQuery { after: last, ..tail }).await.unwrap().is_empty());
 }
 
 #[tokio::test]

@@ -11,6 +11,9 @@ use stateous_store::{Clock, ManualClock};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::OnceCell;
+
+use crate::contract::Contract;
 
 /// `sdlc` of the original's documentation: coding (timeout 6h, retries 2) and testing.
 pub(crate) const SDLC: &str = include_str!("../../../engine/tests/fixtures/graphs/sdlc.json");
@@ -90,7 +93,20 @@ impl Plane {
         for (name, value) in headers {
             head += &format!("{name}: {value}\r\n");
         }
-        self.raw([head.as_bytes(), b"\r\n", body].concat()).await
+        let answer = self.raw([head.as_bytes(), b"\r\n", body].concat()).await;
+        self.contract().await.check(method, path, &answer);
+        answer
+    }
+
+    /// The document of the API, which every answer is held against.
+    async fn contract(&self) -> &'static Contract {
+        static CONTRACT: OnceCell<Contract> = OnceCell::const_new();
+        let fetch = async {
+            let head =
+                format!("GET /openapi.json HTTP/1.1\r\nconnection: close\r\nhost: {}\r\n\r\n", self.address);
+            Contract::new(self.raw(head.into_bytes()).await.json())
+        };
+        CONTRACT.get_or_init(|| fetch).await
     }
 
     /// Sends these bytes on a connection of their own, and reads until it is closed.

@@ -3,15 +3,21 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod contract;
 mod harness;
 
+mod history;
+mod listing;
+mod openapi;
 mod requests;
 mod tokens;
 
 mod events;
 
+mod batch;
 mod claims;
 mod tasks;
+mod work;
 
 mod clock;
 

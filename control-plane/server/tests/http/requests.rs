@@ -1,5 +1,9 @@
 //! How requests are read: paths, methods, bodies, limits, and who may knock.
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
 use crate::harness::{Plane, table};
 
 #[tokio::test]
@@ -135,4 +139,66 @@ async fn one_connection_carries_many_requests() {
     let answer = plane.raw(both.into_bytes()).await;
     assert_eq!(answer.status, 200);
     assert!(answer.text().contains("this API has no /nope"), "{}", answer.text());
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_refused() {
+    let plane = Plane::new().await;
+    let answer = plane.send_with("POST", "/tokens", &[], b"{\"token\":\"a\xff\"}").await;
+    assert_eq!(
+        answer.brief(),
+        "400 bad_request: the body is not JSON: bytes that are not UTF-8 at line 1, column 12"
+    );
+}
+
+#[tokio::test]
+async fn head_tells_what_get_would() {
+    let plane = Plane::new().await;
+    plane.token("A").await;
+    plane.token("B").await;
+    for path in
+        ["/tokens?limit=1", "/tokens/A", "/tokens/A/history", "/tasks/1", "/supervisors", "/openapi.json"]
+    {
+        let (get, head) = (plane.send("GET", path, "").await, plane.send("HEAD", path, "").await);
+        assert_eq!((head.status, head.body.len()), (200, 0), "{path}");
+        for name in ["content-type", "content-length", "link"] {
+            assert_eq!(head.header(name), get.header(name), "{name} of {path}");
+        }
+    }
+    assert_eq!(plane.send("HEAD", "/tokens/C", "").await.status, 404);
+}
+
+#[tokio::test]
+async fn nobody_is_waited_for_without_end() {
+    let plane = Plane::new().await;
+    // From here on time jumps to whatever is due whenever all stand still.
+    tokio::time::pause();
+    let check = async |sent: &str, answered: &str| {
+        let mut stream = TcpStream::connect(plane.address).await.unwrap();
+        stream.write_all(sent.replace("HOST", &plane.address.to_string()).as_bytes()).await.unwrap();
+        let (began, mut answer) = (Instant::now(), String::new());
+        stream.read_to_string(&mut answer).await.unwrap();
+        let waited = began.elapsed().as_secs();
+        assert!((28..=120).contains(&waited), "{waited} seconds for {sent:?}");
+        assert!(answer.starts_with(answered) && answer.is_empty() == answered.is_empty(), "{answer}");
+    };
+    check("", "").await;
+    check("GET /tokens HTTP/1.1\r\nhost: HOST\r\nx-slow: ", "").await;
+    let post = "POST /tokens HTTP/1.1\r\nhost: HOST\r\n";
+    check(&format!("{post}content-length: 20\r\n\r\n{{\"token\""), "HTTP/1.1 408").await;
+    check(&format!("{post}transfer-encoding: chunked\r\n\r\n5\r\n{{\"tok"), "HTTP/1.1 408").await;
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_refused_before_it_comes() {
+    let plane = Plane::new().await;
+    let mut stream = TcpStream::connect(plane.address).await.unwrap();
+    let head = format!(
+        "POST /tokens HTTP/1.1\r\nhost: {}\r\nexpect: 100-continue\r\ncontent-length: 99999999999\r\n\r\n",
+        plane.address
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 413");
 }

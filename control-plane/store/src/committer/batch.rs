@@ -12,13 +12,14 @@ use tracing::{error, warn};
 
 use super::job::Job;
 use super::parked::{Parked, Waiting};
+use super::watch::Watchers;
 use super::{Claim, Granted, Push, Upkeep};
 use crate::clock::Clock;
 use crate::failure::{Failure, FailureKind};
 use crate::rows::{Assignment, Upload};
 use crate::traits::{NewAssignment, Writer};
 
-/// The most jobs of one transaction: bounds how long an answer waits for its neighbours.
+/// With so many jobs a transaction takes no more: bounds how long an answer waits for its neighbours.
 const BATCH_MAX: usize = 1024;
 /// How long the thread sleeps when nothing waits and no claim is parked.
 const IDLE: Duration = Duration::from_secs(3600);
@@ -29,6 +30,7 @@ pub(super) struct Machine {
     rules: Arc<Rules>,
     clock: Arc<dyn Clock>,
     waiting: Waiting,
+    watchers: Arc<Watchers>,
 }
 
 /// What became of a job inside a transaction that is not durable yet.
@@ -38,32 +40,43 @@ enum Settled {
     Park(Parked),
 }
 
-/// What a batch queued: which parked claims are worth another try.
+/// What a batch did that others wait for.
 #[derive(Default)]
 struct Queued {
+    /// States in which it queued a task: which parked claims are worth another try.
     states: Vec<(String, String)>,
     /// Something changed that could open any state to a claim.
     any: bool,
+    /// Tokens whose ledgers it wrote to.
+    told: Vec<String>,
 }
 
 impl Machine {
-    pub(super) fn new(writer: Box<dyn Writer>, rules: Arc<Rules>, clock: Arc<dyn Clock>) -> Self {
-        Self { writer, rules, clock, waiting: Waiting::default() }
+    pub(super) fn new(
+        writer: Box<dyn Writer>,
+        rules: Arc<Rules>,
+        clock: Arc<dyn Clock>,
+        watchers: Arc<Watchers>,
+    ) -> Self {
+        Self { writer, rules, clock, waiting: Waiting::default(), watchers }
     }
 
     /// Runs until every sender is gone.
-    pub(super) fn run(&mut self, inbox: &Receiver<Job>) {
+    pub(super) fn run(&mut self, inbox: &Receiver<Vec<Job>>) {
         loop {
             let now = Instant::now();
             self.waiting.settle_overdue(now);
             let nap = self.waiting.next_deadline().map_or(IDLE, |at| at.saturating_duration_since(now));
-            let first = match inbox.recv_timeout(nap) {
-                Ok(job) => job,
+            let mut jobs = match inbox.recv_timeout(nap) {
+                Ok(jobs) => jobs,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            let mut jobs = vec![first];
-            jobs.extend(inbox.try_iter().take(BATCH_MAX - 1));
+            while jobs.len() < BATCH_MAX
+                && let Ok(more) = inbox.try_recv()
+            {
+                jobs.extend(more);
+            }
             // Stable: jobs of one turn keep the order in which they came.
             jobs.sort_by_key(Job::turn);
             self.run_batch(jobs);
@@ -133,6 +146,7 @@ impl Machine {
             results.push(self.guarded(job, now, &mut queued)?);
         }
         self.writer.commit(now)?;
+        self.watchers.wake(&queued.told);
         let mut settled: Vec<Settled> =
             std::mem::take(jobs).into_iter().zip(results).map(|(job, result)| settle(job, result)).collect();
         settled
@@ -183,10 +197,14 @@ impl Machine {
             decide_loading(&self.rules, input, now, |wanted| self.writer.load(wanted))?;
         self.writer.apply(&changes)?;
         for change in &changes {
-            if let Change::InsertTask(task) | Change::UpdateTask(task) = change
-                && task.status == TaskStatus::Queued
-            {
-                queued.states.push((task.workflow.clone(), task.state.clone()));
+            match change {
+                Change::InsertTask(task) | Change::UpdateTask(task) if task.status == TaskStatus::Queued => {
+                    queued.states.push((task.workflow.clone(), task.state.clone()));
+                }
+                Change::Append(entry) if queued.told.last() != Some(&entry.token) => {
+                    queued.told.push(entry.token.clone());
+                }
+                _ => {}
             }
         }
         // A resume may queue nothing, but what was queued can be claimed again.

@@ -11,6 +11,7 @@
 mod batch;
 mod job;
 mod parked;
+mod watch;
 
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -27,6 +28,9 @@ use crate::traits::{QueuedFilter, Writer};
 
 use job::Job;
 use parked::Parked;
+use watch::Watchers;
+
+pub use watch::Watch;
 
 /// A supervisor asks for work.
 #[derive(Debug, Clone)]
@@ -64,7 +68,9 @@ pub enum Upkeep {
 /// Where every change goes. Cheap to clone; the thread ends when the last clone is dropped.
 #[derive(Clone)]
 pub struct Committer {
-    jobs: mpsc::Sender<Job>,
+    /// What is sent in one piece is taken in one piece: its jobs share a transaction.
+    jobs: mpsc::Sender<Vec<Job>>,
+    watchers: Arc<Watchers>,
 }
 
 impl Committer {
@@ -76,11 +82,13 @@ impl Committer {
         clock: Arc<dyn Clock>,
     ) -> (Self, JoinHandle<()>) {
         let (jobs, inbox) = mpsc::channel();
+        let watchers = Arc::new(Watchers::default());
+        let mut machine = batch::Machine::new(writer, rules, clock, Arc::clone(&watchers));
         let thread = std::thread::Builder::new()
             .name("committer".into())
-            .spawn(move || batch::Machine::new(writer, rules, clock).run(&inbox))
+            .spawn(move || machine.run(&inbox))
             .expect("a thread can be started while the process starts");
-        (Self { jobs }, thread)
+        (Self { jobs, watchers }, thread)
     }
 
     /// Applies one input.
@@ -89,6 +97,30 @@ impl Committer {
     /// A [`Failure`] when the database broke; the input was then not applied. The inner error is the engine's refusal.
     pub async fn submit(&self, input: Input) -> Result<Result<Answer, Refusal>, Failure> {
         self.ask(|reply| Job::Input { input, reply }).await
+    }
+
+    /// Applies many inputs in one transaction, in their order, and answers each as [`Committer::submit`] would. One that is
+    /// refused, or that the database does not take, spoils none of the others.
+    pub async fn submit_all(&self, inputs: Vec<Input>) -> Vec<Result<Result<Answer, Refusal>, Failure>> {
+        let (mut jobs, mut answers) = (Vec::with_capacity(inputs.len()), Vec::with_capacity(inputs.len()));
+        for input in inputs {
+            let (reply, answer) = oneshot::channel();
+            jobs.push(Job::Input { input, reply });
+            answers.push(answer);
+        }
+        // Jobs that are not taken are dropped, and with them their ends of the answers.
+        let _ = self.jobs.send(jobs);
+        let mut results = Vec::with_capacity(answers.len());
+        for answer in answers {
+            results.push(answer.await.unwrap_or_else(|_| Err(gone())));
+        }
+        results
+    }
+
+    /// Tells when something is committed about a token. It is a hint to look; the database says what happened.
+    #[must_use]
+    pub fn watch(&self, token: &str) -> Watch {
+        self.watchers.watch(token)
     }
 
     /// Claims tasks, and waits for one if there is none. Empty when none came in time.
@@ -126,11 +158,13 @@ impl Committer {
 
     async fn ask<T>(&self, job: impl FnOnce(job::Reply<T>) -> Job) -> Result<T, Failure> {
         let (reply, answer) = oneshot::channel();
-        let gone =
-            || Failure::new(FailureKind::NotServing, "this control plane is stopping; ask again in a moment");
-        self.jobs.send(job(reply)).map_err(|_| gone())?;
+        self.jobs.send(vec![job(reply)]).map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
+}
+
+fn gone() -> Failure {
+    Failure::new(FailureKind::NotServing, "this control plane is stopping; ask again in a moment")
 }
 
 /// A component on its way into the database, checked already.

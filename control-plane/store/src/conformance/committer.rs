@@ -291,6 +291,45 @@ pub fn a_guilty_input_fails_alone(harness: &dyn Harness) {
     });
 }
 
+/// What comes in one piece is committed in one piece, and one that the database does not take fails alone.
+pub fn inputs_of_one_batch_share_a_commit(harness: &dyn Harness) {
+    let bench = Bench::start(harness, &[]);
+    run(async {
+        let inputs = vec![start("t-0"), fire("t-0", "submitted"), fire("nobody", "submitted"), start("t-1")];
+        let results = bench.committer().submit_all(inputs).await;
+        let told: Vec<bool> = results.iter().map(|result| result.as_ref().unwrap().is_ok()).collect();
+        assert_eq!(told, [true, true, false, true]);
+        assert_eq!(bench.reader().token("t-0").unwrap().unwrap().token.state, "review");
+        assert_eq!(bench.commits(), 1);
+
+        *bench.watch.poison.lock().unwrap() = Some("bad".to_owned());
+        let results = bench.committer().submit_all(vec![start("t-2"), start("bad"), start("t-3")]).await;
+        let told: Vec<bool> = results.iter().map(Result::is_ok).collect();
+        assert_eq!(told, [true, false, true]);
+        assert!(bench.committer().submit_all(Vec::new()).await.is_empty());
+    });
+}
+
+/// Whoever watches a token is woken once what was written about it can be read.
+pub fn a_watch_ends_with_the_commit_about_its_token(harness: &dyn Harness) {
+    let bench = Bench::start(harness, &[]);
+    run(async {
+        bench.answer(start("t-0")).await.unwrap();
+        let (mut watch, mut other) = (bench.committer().watch("t-0"), bench.committer().watch("t-1"));
+        let gate = bench.shut();
+        let running = bench.submit(fire("t-0", "submitted")).await;
+        gate.wait();
+        let early = tokio::select! { biased; () = watch.changed() => true, () = yield_now() => false };
+        assert!(!early, "woken before the commit");
+        gate.open();
+        running.await.unwrap().unwrap().unwrap();
+        watch.changed().await;
+        assert_eq!(bench.reader().token("t-0").unwrap().unwrap().token.state, "review");
+        let others = tokio::select! { biased; () = other.changed() => true, () = yield_now() => false };
+        assert!(!others, "woken by another token");
+    });
+}
+
 /// A row that breaks an invariant of the engine takes down neither the writer nor its neighbours.
 pub fn a_panic_in_a_decision_fails_alone(harness: &dyn Harness) {
     let structure = Graph::parse(GRAPH).unwrap().structure().to_owned();

@@ -2,11 +2,11 @@
 
 use stateous_engine::change::Change;
 use stateous_engine::loaded::Wanted;
-use stateous_engine::model::{Entry, Kind};
+use stateous_engine::model::{Entry, Kind, Private};
 
 use super::Harness;
 use super::db::{Db, NOW};
-use super::samples::{entry, insert, note, token};
+use super::samples::{entry, insert, note, object, token};
 use crate::failure::FailureKind;
 
 fn keyed(id: &str, seq: u64, key: &str) -> Change {
@@ -55,14 +55,20 @@ pub fn history_comes_in_pages(harness: &dyn Harness) {
     assert_eq!(db.reader().history("t-2", 0, 10).unwrap(), None);
 }
 
-/// Every word that the engine has for an entry has a place in the database.
+/// Every word that the engine has for an entry has a place in the database, and so has what is private about it.
 pub fn every_kind_comes_back(harness: &dyn Harness) {
     let mut db = Db::open(harness);
     db.write(&[insert(token("t-1"))]);
     let mut expected = Vec::new();
     for (seq, kind) in (1..).zip(Kind::ALL) {
         let at = NOW.plus_ms(i64::try_from(seq).unwrap());
-        let recorded = Entry { at, ..entry("t-1", seq, kind, r#"{"b":1,"a":2}"#) };
+        let private = match seq % 4 {
+            0 => None,
+            1 => Some(Private::Timer { id: seq, payload: None }),
+            2 => Some(Private::Timer { id: u64::MAX, payload: Some(object(r#"{"n":1.50}"#)) }),
+            _ => Some(Private::stored("é")),
+        };
+        let recorded = Entry { at, private, ..entry("t-1", seq, kind, r#"{"b":1,"a":2}"#) };
         db.write(&[Change::Append(recorded.clone())]);
         expected.push(recorded);
     }

@@ -16,8 +16,10 @@ pub mod ledger;
 pub mod listing;
 pub mod memory;
 pub mod model;
+pub mod replay;
 pub mod routines;
 pub mod serving;
+pub mod task_listing;
 pub mod tasks;
 pub mod timers;
 pub mod tokens;
@@ -69,6 +71,15 @@ macro_rules! conformance_suite {
             listing {
                 the_newest_come_first_then_by_id,
                 filters_narrow_and_the_limit_cuts,
+                workflow_state_and_prefix_narrow_too,
+                pages_follow_one_another,
+                a_place_stays_when_its_token_moves,
+                contexts_are_read_up_to_a_size,
+            }
+            task_listing {
+                tasks_are_listed_by_what_they_are,
+                tasks_that_nobody_asks_for_are_found,
+                held_tasks_are_counted_by_supervisor,
             }
             ledger {
                 a_sequence_number_is_used_once,
@@ -122,9 +133,14 @@ macro_rules! conformance_suite {
             model {
                 random_changes_do_what_a_model_does,
             }
+            replay {
+                a_ledger_replays_to_the_rows,
+            }
             committer {
                 inputs_that_arrive_together_share_a_commit,
                 a_guilty_input_fails_alone,
+                inputs_of_one_batch_share_a_commit,
+                a_watch_ends_with_the_commit_about_its_token,
                 a_panic_in_a_decision_fails_alone,
                 a_refused_input_spoils_nothing,
                 a_parked_claim_gets_the_task_that_another_input_queued,

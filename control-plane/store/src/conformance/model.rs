@@ -15,7 +15,7 @@ use stateous_engine::model::{
 use super::Harness;
 use super::db::{Db, NOW, all_of, all_of_task};
 use super::samples::{entry, held_outcome, object, task, timer, token};
-use crate::rows::TokenFilter;
+use crate::rows::{TaskFilter, TokenFilter};
 use crate::traits::QueuedFilter;
 
 /// What is done to a few tokens; an act on a row that is not there is left out.
@@ -301,9 +301,41 @@ impl Model {
             };
             let mut rows: Vec<&Token> = self.tokens.values().map(|(row, _)| row).filter(matches).collect();
             rows.sort_by_key(|row| (std::cmp::Reverse(row.entered_at), row.id.clone()));
-            let filter = TokenFilter { status, parent: parent.clone(), limit: 3 };
-            let listed: Vec<Token> = reader.tokens(&filter).unwrap().into_iter().map(|l| l.token).collect();
-            assert_eq!(listed, rows.into_iter().take(3).cloned().collect::<Vec<_>>(), "{filter:?}");
+            let filter = TokenFilter { status, parent: parent.clone(), ..TokenFilter::newest(3) };
+            let page = reader.tokens(&filter).unwrap();
+            assert_eq!(page.next.is_some(), rows.len() > 3, "{filter:?}");
+            rows.truncate(3);
+            assert_eq!(page.tokens.len(), rows.len(), "{filter:?}");
+            for (listed, row) in page.tokens.iter().zip(rows) {
+                let seen = (
+                    &listed.id,
+                    &listed.state,
+                    listed.status,
+                    listed.visit,
+                    listed.entered_at,
+                    &listed.parent,
+                );
+                let kept = (&row.id, &row.state, row.status, row.visit, row.entered_at, &row.parent);
+                assert_eq!(seen, kept, "{filter:?}");
+            }
+        }
+        let open: Vec<TaskStatus> = TaskStatus::ALL.into_iter().filter(|status| status.is_open()).collect();
+        for statuses in [&open[..], &TaskStatus::ALL] {
+            let (statuses, limit) = (statuses.to_vec(), 1000);
+            let filter = TaskFilter {
+                statuses,
+                workflow: None,
+                state: None,
+                token: None,
+                supervisor: None,
+                unserved: None,
+                after: 0,
+                limit,
+            };
+            let mut rows: Vec<&Task> =
+                self.tasks.values().filter(|task| filter.statuses.contains(&task.status)).collect();
+            rows.sort_by_key(|task| task.id);
+            assert!(reader.tasks(&filter).unwrap().tasks.iter().eq(rows), "{filter:?}");
         }
         let leases = self
             .tasks

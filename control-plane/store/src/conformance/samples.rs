@@ -116,7 +116,7 @@ pub(super) fn held_outcome(top: &str, arrival: u64, text: &str) -> Held {
 
 /// An entry without a key.
 pub(super) fn entry(token: &str, seq: u64, kind: Kind, data: &str) -> Entry {
-    Entry { token: token.to_owned(), seq, at: NOW, kind, data: object(data), key: None }
+    Entry { token: token.to_owned(), seq, at: NOW, kind, data: object(data), key: None, private: None }
 }
 
 /// A note of a token.

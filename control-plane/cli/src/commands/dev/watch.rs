@@ -81,13 +81,15 @@ impl Changes {
 impl Changed {
     fn add(&mut self, path: &Path) {
         // What compilers, package managers and we write is not what a person saves.
-        let built = path.components().any(|part| part.as_os_str().to_str().is_some_and(|p| WRITTEN.contains(&p)));
+        let built =
+            path.components().any(|part| part.as_os_str().to_str().is_some_and(|p| WRITTEN.contains(&p)));
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if built || name == "Cargo.lock" {
             return;
         }
         self.workflow |= name == "workflow.toml";
-        let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let extension =
+            Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         self.routines |= SOURCES.contains(&extension) || MANIFESTS.contains(&name);
     }
 }

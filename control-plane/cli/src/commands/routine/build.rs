@@ -38,7 +38,8 @@ pub(super) struct Args {
 
 /// Runs the command.
 pub(super) fn run(args: &Args) -> Result<(), Failed> {
-    let folder = args.folder.canonicalize().with_context(|| format!("cannot find {}", args.folder.display()))?;
+    let folder =
+        args.folder.canonicalize().with_context(|| format!("cannot find {}", args.folder.display()))?;
     let out_dir = args.out_dir.clone().unwrap_or_else(|| folder.clone());
     std::fs::create_dir_all(&out_dir).with_context(|| format!("cannot make {}", out_dir.display()))?;
     let mut out = Out::new();
@@ -46,7 +47,10 @@ pub(super) fn run(args: &Args) -> Result<(), Failed> {
         let is_only = project.folder == folder && args.out_dir.is_none();
         let began = Instant::now();
         let earlier = earlier(args, &project, &out_dir, is_only)?;
-        let built = project.build(&Options { earlier: earlier.as_ref().map(|e| e.path().to_owned()), ..Options::default() })?;
+        let built = project.build(&Options {
+            earlier: earlier.as_ref().map(|e| e.path().to_owned()),
+            ..Options::default()
+        })?;
         let seconds = began.elapsed().as_secs_f64();
         let is_single = built.len() == 1 && is_only;
         for built in built {

@@ -141,7 +141,10 @@ fn text(object: Object) -> String {
     serde_json::Value::Object(object).to_string()
 }
 
-#[expect(clippy::disallowed_methods, reason = "the routine is told the machine's time, as a supervisor would")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the routine is told the machine's time, as a supervisor would"
+)]
 fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

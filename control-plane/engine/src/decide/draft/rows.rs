@@ -1,11 +1,13 @@
 //! What belongs to one token of a draft: its ledger, context, tasks, timers and held events.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::{Draft, Seat, Working, text};
 use crate::change::Change;
 use crate::json::Object;
-use crate::model::{Entry, Held, Kind, Status, Task, TaskStatus, Timer, TimerKind};
+use crate::model::{Entry, Held, Kind, Private, Status, Task, TaskStatus, Timer, TimerKind};
 use crate::time::Timestamp;
 
 impl<'a> Draft<'a> {
@@ -13,16 +15,28 @@ impl<'a> Draft<'a> {
         &mut self.seats[seat.0]
     }
 
-    /// Replaces the context.
-    pub(in crate::decide) fn put_context(&mut self, seat: Seat, context: &Object) {
+    /// Replaces the context; answers its text.
+    pub(in crate::decide) fn put_context(&mut self, seat: Seat, context: &Object) -> Arc<str> {
         let working = self.at(seat);
         working.context = text(context);
         working.context_changed = true;
+        Arc::clone(&working.context)
     }
 
     /// Adds an entry to the ledger.
     pub(in crate::decide) fn append(&mut self, seat: Seat, kind: Kind, data: serde_json::Value) {
-        self.append_keyed(seat, kind, data, None);
+        self.append_whole(seat, kind, data, None, None);
+    }
+
+    /// Adds an entry with what replay needs beyond its data.
+    pub(in crate::decide) fn append_private(
+        &mut self,
+        seat: Seat,
+        kind: Kind,
+        data: serde_json::Value,
+        private: Private,
+    ) {
+        self.append_whole(seat, kind, data, None, Some(private));
     }
 
     /// Adds an entry that uses up an idempotency key.
@@ -32,6 +46,17 @@ impl<'a> Draft<'a> {
         kind: Kind,
         data: serde_json::Value,
         key: Option<&str>,
+    ) {
+        self.append_whole(seat, kind, data, key, None);
+    }
+
+    fn append_whole(
+        &mut self,
+        seat: Seat,
+        kind: Kind,
+        data: serde_json::Value,
+        key: Option<&str>,
+        private: Option<Private>,
     ) {
         let serde_json::Value::Object(data) = data else { unreachable!("the data of an entry is an object") };
         let at = self.now;
@@ -45,6 +70,7 @@ impl<'a> Draft<'a> {
             kind,
             data,
             key: key.map(str::to_owned),
+            private,
         };
         self.changes.push(Change::Append(entry));
     }
@@ -114,7 +140,9 @@ impl<'a> Draft<'a> {
             kind,
         };
         self.next_timer += 1;
-        self.append(seat, Kind::TimerSet, json!({"event": event, "due_at": timer.due_at.iso()}));
+        let data = json!({"event": event, "due_at": timer.due_at.iso()});
+        let private = Private::Timer { id: timer.id, payload: timer.payload.clone() };
+        self.append_private(seat, Kind::TimerSet, data, private);
         self.changes.push(Change::InsertTimer(timer.clone()));
         self.at(seat).timers.push(timer);
     }
