@@ -26,11 +26,15 @@ pub(crate) struct Args {
     /// Take the compiler from Debian's packages (unpacked under target/tools) even where rustup has the target.
     #[arg(long)]
     from_debian: bool,
+    /// Run the native tests of the other languages' SDKs and routines too.
+    #[arg(long)]
+    test: bool,
 }
 
 /// Finds or installs the toolchain and builds every guest.
 pub(crate) fn run(root: &Path, args: &Args) -> Result<()> {
-    build_all(root, args.from_debian)
+    build_all(root, args.from_debian)?;
+    if args.test { languages::test(root) } else { Ok(()) }
 }
 
 /// Builds every guest of the repository with the toolchain that is found or, if need be, installed under `target/`.
