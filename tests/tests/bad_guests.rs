@@ -31,8 +31,8 @@ async fn zoo(product: &Product) -> anyhow::Result<Option<ControlPlane>> {
     for (guest, limits) in [
         ("loops", little_time),
         ("allocates", RoutineLimits { memory_bytes: Some(16 << 20), ..RoutineLimits::default() }),
-        ("panics", some_fuel),
-        ("noop", some_fuel),
+        ("panics", some_fuel.clone()),
+        ("noop", some_fuel.clone()),
     ] {
         let Some(component) = Product::guest(guest) else { return Ok(None) };
         control_plane.push("zoo", guest, &component, limits).await?;

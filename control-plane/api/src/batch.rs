@@ -38,6 +38,8 @@ pub struct BatchMessage {
 pub enum BatchKind {
     /// As `POST /tasks/{n}/started`.
     Started,
+    /// As `POST /tasks/{n}/return`.
+    Return,
     /// As `POST /tasks/{n}/report`.
     Report,
     /// As `POST /tasks/{n}/note`.

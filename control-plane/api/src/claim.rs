@@ -33,10 +33,23 @@ pub struct ClaimRequest {
     /// *Ours*: how long to wait for a first task when there is none, in milliseconds; at most [`WAIT_MS_MAX`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
+    /// *Ours*: which start of the supervisor asks. What earlier starts of the same folder held is free at once, and another
+    /// supervisor with the same name cannot speak for what this one gets. Only with `request`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incarnation: Option<Incarnation>,
     /// *Ours*: only tasks of states to which a component is assigned, and say in each grant which.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
     pub routines: bool,
+}
+
+/// Which start of which supervisor's folder speaks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Incarnation {
+    /// The folder's own id: `[A-Za-z0-9._-]{1,64}`.
+    pub folder: String,
+    /// 1 for the folder's first start, then one more each time.
+    pub start: u64,
 }
 
 /// Answer of `POST /tasks/claim` to our form: always 200, with an empty list when no task came in time.

@@ -14,6 +14,7 @@ mod batch;
 mod claim;
 mod code;
 mod event;
+mod http_rule;
 mod routine;
 mod task;
 mod token;
@@ -21,16 +22,20 @@ mod token;
 pub mod client;
 
 pub use batch::{BATCH_BYTES_MAX, BatchAnswer, BatchKind, BatchMessage, BatchRequest, BatchResult};
-pub use claim::{ClaimAnswer, ClaimRequest, Grant, PinnedRoutine, PlainGrant, WAIT_MS_MAX};
+pub use claim::{ClaimAnswer, ClaimRequest, Grant, Incarnation, PinnedRoutine, PlainGrant, WAIT_MS_MAX};
 pub use client::{Client, ClientError};
 pub use code::Code;
 pub use event::{Duplicate, EventRecord, FireRequest};
+pub use http_rule::{HTTP_RULE_BYTES_MAX, HTTP_RULES_MAX, HttpRule, HttpRuleError, is_plain_path, rule_for};
 pub use routine::{COMPONENT_BYTES_MAX, RoutineInForce, RoutineLimits, RoutinePush};
 pub use task::{
-    Disposition, HeartbeatAnswer, HeartbeatRequest, MemoryRequest, NoteRequest, Report, ReportKind, Schedule,
-    StartedRequest, Supervisor, Task,
+    Disposition, HeartbeatAnswer, HeartbeatRequest, MemoryRequest, NoteRequest, Report, ReportKind,
+    ReturnRequest, Schedule, StartedRequest, Supervisor, Task,
 };
 pub use token::{Entry, Health, RefusalBody, StartRequest, Token};
+
+/// Where a request goes, as [`HttpRule`] reads it.
+pub use reqwest::Url;
 
 /// JSON text that is passed on as it came: digits and key order stay.
 pub type Raw = Box<serde_json::value::RawValue>;

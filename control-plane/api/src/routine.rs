@@ -8,7 +8,7 @@ pub const COMPONENT_BYTES_MAX: usize = 32 << 20;
 
 /// Limits of an attempt, as its uploader set them. Each is the supervisor's default when absent, and is capped by the
 /// supervisor's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 pub struct RoutineLimits {
     /// Fuel: about one unit for each WebAssembly instruction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -19,6 +19,10 @@ pub struct RoutineLimits {
     /// Wall time, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_ms: Option<u64>,
+    /// Which HTTP requests it asks to send, as lines that [`crate::HttpRule`] reads; none when there are none. The
+    /// supervisor must grant each request too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub http: Vec<String>,
 }
 
 /// Query of `POST /routines`; the body is the component's bytes.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::Raw;
+use crate::{Incarnation, Raw};
 
 /// One task. *Ours*: a row of `GET /tasks`, and the answer of `GET /tasks/{n}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -61,6 +61,22 @@ pub struct StartedRequest {
     pub supervisor: String,
     /// The attempt that it holds.
     pub attempt: u64,
+    /// *Ours*: which start of it speaks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incarnation: Option<Incarnation>,
+}
+
+/// Body of `POST /tasks/{n}/return`. *Ours*: a supervisor gives back what it claimed and did not begin; no failure is
+/// counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ReturnRequest {
+    /// The supervisor's name.
+    pub supervisor: String,
+    /// The attempt that it holds.
+    pub attempt: u64,
+    /// Which start of it speaks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incarnation: Option<Incarnation>,
 }
 
 /// Answer of `POST /tasks/{n}/started`.
@@ -83,6 +99,9 @@ pub struct HeartbeatRequest {
     pub supervisor: String,
     /// The tasks that it works on, at most 1000.
     pub tasks: Vec<u64>,
+    /// *Ours*: which start of it speaks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incarnation: Option<Incarnation>,
 }
 
 /// Answer of `POST /tasks/heartbeat`.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::json::{Json, Object};
+use crate::model::Incarnation;
 
 /// One thing that happened or is asked, about one token family.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,13 +43,19 @@ pub enum Input {
         /// The token.
         token: String,
     },
+    /// Somebody lets a failed token enter its last state again. The one change of a token that ended.
+    RetryToken {
+        /// The token.
+        token: String,
+    },
     /// A supervisor takes one queued task, which the store found for it.
     ClaimTask {
         /// The task.
         task: u64,
         /// The supervisor's name.
         supervisor: String,
-        /// The claim's request id; the same id again gets the same grant again.
+        /// The claim's id: its request's, with its incarnation before it if it says one. The same id again gets the same
+        /// grant again.
         request: Option<String>,
     },
     /// A supervisor repeats a claim whose answer it did not get: the same grant again, the lease renewed.
@@ -57,7 +64,7 @@ pub enum Input {
         task: u64,
         /// The supervisor's name.
         supervisor: String,
-        /// The claim's request id.
+        /// The claim's id.
         request: String,
     },
     /// The supervisor asks whether the routine may begin: run, or skip.
@@ -68,6 +75,26 @@ pub enum Input {
         attempt: u64,
         /// The supervisor's name.
         supervisor: String,
+        /// Which start of it speaks, if it says so.
+        incarnation: Option<Incarnation>,
+    },
+    /// A supervisor gives back what it claimed and did not begin, as when it stops. No failure is counted.
+    ReturnTask {
+        /// The task.
+        task: u64,
+        /// The attempt that the supervisor holds.
+        attempt: u64,
+        /// The supervisor's name.
+        supervisor: String,
+        /// Which start of it speaks, if it says so.
+        incarnation: Option<Incarnation>,
+    },
+    /// A supervisor was started again: what an earlier start of it held is free at once.
+    AbandonTask {
+        /// The task.
+        task: u64,
+        /// The new start.
+        incarnation: Incarnation,
     },
     /// The supervisor still works on a task; its lease begins anew.
     RenewLease {
@@ -75,6 +102,8 @@ pub enum Input {
         task: u64,
         /// The supervisor's name.
         supervisor: String,
+        /// Which start of it speaks, if it says so.
+        incarnation: Option<Incarnation>,
     },
     /// A task ended, or goes on outside.
     ReportTask {

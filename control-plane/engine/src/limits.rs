@@ -34,3 +34,6 @@ pub const CLAIM_BYTES: usize = 8 << 20;
 pub const TASK_ID: u64 = i64::MAX as u64;
 /// The most rows of one listing.
 pub const LISTING: u32 = 1000;
+
+/// A task goes back into the queue without a failure so many times; the next time counts as one.
+pub const RETURNS: u64 = 10;

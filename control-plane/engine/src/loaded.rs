@@ -80,7 +80,7 @@ impl Wanted {
                 key: key.clone(),
                 ..Self::default()
             },
-            Input::PauseToken { token } => {
+            Input::PauseToken { token } | Input::RetryToken { token } => {
                 Self { token: Some(token.clone()), context: true, family: true, ..Self::default() }
             }
             Input::ResumeToken { token } | Input::CancelToken { token } => Self {
@@ -94,10 +94,13 @@ impl Wanted {
             Input::ClaimTask { task, .. } | Input::RepeatClaim { task, .. } => {
                 Self { context: true, open: true, memory: true, ..of_task(*task) }
             }
-            Input::StartTask { task, .. } | Input::RenewLease { task, .. } | Input::AddNote { task, .. } => {
-                of_task(*task)
-            }
-            Input::ReportTask { task, .. } | Input::ExpireLease { task } => {
+            Input::StartTask { task, .. }
+            | Input::ReturnTask { task, .. }
+            | Input::RenewLease { task, .. }
+            | Input::AddNote { task, .. } => of_task(*task),
+            Input::ReportTask { task, .. }
+            | Input::ExpireLease { task }
+            | Input::AbandonTask { task, .. } => {
                 Self { context: true, open: true, family: true, ..of_task(*task) }
             }
             Input::SetMemory { task, key, .. } => Self { memory_key: Some(key.clone()), ..of_task(*task) },

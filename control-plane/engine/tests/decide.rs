@@ -7,7 +7,8 @@ mod world;
 use stateous_engine::change::{Answer, Grant};
 use stateous_engine::input::{Outcome, Schedule};
 use stateous_engine::json::{Json, Object};
-use stateous_engine::{Code, Input};
+use stateous_engine::model::Incarnation;
+use stateous_engine::{Code, Input, Refusal};
 use world::World;
 
 /// The other documented example of the original, with one event more so that `testing` has a timer of its own.
@@ -74,6 +75,10 @@ fn failed(error: &str, retry: bool) -> Outcome {
     Outcome::Failed { error: error.into(), retry }
 }
 
+fn refused(told: Result<Answer, Refusal>) -> &'static str {
+    told.unwrap_err().code.as_str()
+}
+
 fn fire(id: &str, name: &str, key: Option<&str>) -> Input {
     Input::FireEvent { token: id.into(), event: name.into(), payload: None, key: key.map(Into::into) }
 }
@@ -87,7 +92,7 @@ fn a_token_goes_from_start_to_end() {
     assert_eq!(&*grant.context, r#"{"tries":0,"repo":"acme/api"}"#, "defaults of the schema come first");
     assert_eq!(grant.deadline.map(|t| t.0), Some(1_000_000 + 6 * 3_600_000));
     assert_eq!(
-        world.input(&Input::StartTask { task: 1, attempt: 1, supervisor: "a".into() }),
+        world.input(&Input::StartTask { task: 1, attempt: 1, supervisor: "a".into(), incarnation: None }),
         Ok(Answer::Run)
     );
     world.input(&report(1, 1, event("done", None))).unwrap();
@@ -201,7 +206,7 @@ fn a_renewed_lease_lasts_from_then_on() {
     let mut world = World::new(SDLC);
     start(&mut world, "T-1");
     claim(&mut world, 1, "a");
-    let renew = |who: &str| Input::RenewLease { task: 1, supervisor: who.into() };
+    let renew = |who: &str| Input::RenewLease { task: 1, supervisor: who.into(), incarnation: None };
     world.now = world.now.plus_ms(100_000);
     assert_eq!(world.input(&renew("a")), Ok(Answer::Done));
     assert_eq!(world.input(&renew("b")).unwrap_err().code, Code::TaskNotHeld);
@@ -372,7 +377,8 @@ fn started_says_run_or_skip() {
     let mut world = World::new(SDLC);
     start(&mut world, "T-1");
     claim(&mut world, 1, "a");
-    let begin = |attempt, who: &str| Input::StartTask { task: 1, attempt, supervisor: who.into() };
+    let begin =
+        |attempt, who: &str| Input::StartTask { task: 1, attempt, supervisor: who.into(), incarnation: None };
     assert_eq!(world.input(&begin(1, "a")), Ok(Answer::Run));
     let before = world.history("T-1");
     assert_eq!(world.input(&begin(1, "a")), Ok(Answer::Run), "a lost answer is repaired by asking again");
@@ -381,7 +387,7 @@ fn started_says_run_or_skip() {
     assert!(matches!(world.input(&begin(2, "a")), Ok(Answer::Skip(_))));
     world.input(&fire("T-1", "stuck", None)).unwrap();
     assert!(matches!(world.input(&begin(1, "a")), Ok(Answer::Skip(_))));
-    let none = Input::StartTask { task: 9, attempt: 1, supervisor: "a".into() };
+    let none = Input::StartTask { task: 9, attempt: 1, supervisor: "a".into(), incarnation: None };
     assert_eq!(world.input(&none).unwrap_err().code, Code::TaskNotFound);
 }
 
@@ -393,4 +399,69 @@ fn a_context_that_looks_like_a_number_to_serde_json_is_kept_as_it_came() {
     world.input(&Input::StartToken { token: "T-1".into(), workflow: None, context }).unwrap();
     world.input(&fire("T-1", "done", None)).unwrap();
     assert_eq!(&*world.tokens["T-1"].1, text.replacen('{', r#"{"tries":0,"#, 1));
+}
+
+#[test]
+fn what_was_claimed_and_not_begun_goes_back_without_a_failure() {
+    let mut world = World::new(SDLC);
+    start(&mut world, "T-1");
+    let claim = || Input::ClaimTask { task: 1, supervisor: "a".into(), request: None };
+    let give_back = |attempt, who: &str| Input::ReturnTask {
+        task: 1,
+        attempt,
+        supervisor: who.into(),
+        incarnation: None,
+    };
+    assert!(matches!(world.input(&claim()), Ok(Answer::Granted(_))));
+    assert_eq!(refused(world.input(&give_back(1, "b"))), "task_not_held");
+    assert_eq!(world.input(&give_back(1, "a")), Ok(Answer::Done));
+    assert_eq!(
+        refused(world.input(&give_back(1, "a"))),
+        "task_not_held",
+        "an old claim is not given back twice"
+    );
+    assert!(matches!(world.input(&claim()), Ok(Answer::Granted(_))));
+    assert_eq!(refused(world.input(&give_back(1, "a"))), "attempt_over");
+    let begin = Input::StartTask { task: 1, attempt: 2, supervisor: "a".into(), incarnation: None };
+    assert_eq!(world.input(&begin), Ok(Answer::Run));
+    assert_eq!(refused(world.input(&give_back(2, "a"))), "task_not_held", "what has begun is reported");
+    let task = &world.tasks[&1];
+    assert_eq!((task.attempt, task.failures), (2, 0));
+}
+
+#[test]
+fn a_second_supervisor_with_the_name_is_fenced_and_a_new_start_takes_its_own_back() {
+    let of = |folder: &str, start| Incarnation { folder: folder.into(), start };
+    let claim = |by: &Incarnation| Input::ClaimTask {
+        task: 1,
+        supervisor: "a".into(),
+        request: Some(by.claim_id("r")),
+    };
+    let renew = |incarnation| Input::RenewLease { task: 1, supervisor: "a".into(), incarnation };
+    let begin = |incarnation| Input::StartTask { task: 1, attempt: 1, supervisor: "a".into(), incarnation };
+    let abandon = |incarnation| Input::AbandonTask { task: 1, incarnation };
+    let mut world = World::new(SDLC);
+    start(&mut world, "T-1");
+    assert!(matches!(world.input(&claim(&of("f", 1))), Ok(Answer::Granted(_))));
+    assert!(matches!(world.input(&begin(Some(of("g", 5)))), Ok(Answer::Skip(_))));
+    assert_eq!(refused(world.input(&renew(Some(of("g", 5))))), "task_not_held");
+    for speaks in [None, Some(of("f", 1)), Some(of("f", 2))] {
+        assert_eq!(world.input(&renew(speaks)), Ok(Answer::Done));
+    }
+    assert_eq!(world.input(&begin(Some(of("f", 1)))), Ok(Answer::Run));
+
+    assert_eq!(world.input(&abandon(of("g", 9))), Ok(Answer::Stale));
+    assert_eq!(world.input(&abandon(of("f", 1))), Ok(Answer::Stale));
+    for start in 2..12 {
+        assert_eq!(world.input(&abandon(of("f", start))), Ok(Answer::Done));
+        assert_eq!(world.tasks[&1].failures, 0, "start {start}");
+        assert!(matches!(world.input(&claim(&of("f", start))), Ok(Answer::Granted(_))));
+    }
+    assert_eq!(world.input(&abandon(of("f", 12))), Ok(Answer::Done));
+    assert_eq!(
+        world.tasks[&1].failures, 1,
+        "a task that brings its machine down again and again is at fault"
+    );
+    let returned = world.ledger.iter().filter(|entry| entry.kind.as_str() == "task_returned").count();
+    assert_eq!(returned, 10);
 }

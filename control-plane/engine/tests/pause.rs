@@ -296,14 +296,14 @@ fn a_held_error_is_dropped_when_an_earlier_event_moved_the_token() {
 #[test]
 fn a_routine_that_runs_goes_on() {
     let mut world = at_work();
-    let start = Input::StartTask { task: 1, attempt: 1, supervisor: "a".into() };
+    let start = Input::StartTask { task: 1, attempt: 1, supervisor: "a".into(), incarnation: None };
     assert_eq!(world.input(&start), Ok(Answer::Run));
     let note = Input::AddNote { task: 1, attempt: Some(1), text: "half way".into() };
     assert_eq!(world.input(&note), Ok(Answer::Done));
     let memory = Input::SetMemory { task: 1, attempt: None, key: "k".into(), value: Some("1".into()) };
     assert_eq!(world.input(&memory), Ok(Answer::Done));
     world.now = world.now.plus_ms(MINUTE);
-    let renew = Input::RenewLease { task: 1, supervisor: "a".into() };
+    let renew = Input::RenewLease { task: 1, supervisor: "a".into(), incarnation: None };
     assert_eq!(world.input(&renew), Ok(Answer::Done));
     assert_eq!(world.tasks[&1].lease_until, Some(world.now.plus_ms(2 * MINUTE)));
     assert_eq!(resume(&mut world), Status::Active);

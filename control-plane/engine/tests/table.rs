@@ -63,6 +63,7 @@ const TOKEN_ROWS: &[Row] = &[
     ("Pause", 0, pause),
     ("Resume", 0, resume),
     ("Cancel", 0, cancel),
+    ("Retry", 0, retry),
     ("A routine's timer is due, and leads on", 5 * MINUTE, || Input::FireTimer { timer: 3 }),
     ("A routine's timer is due, and leads nowhere", 5 * MINUTE, || Input::FireTimer { timer: 4 }),
     ("The state's timeout is due, and leads nowhere", 60 * MINUTE, || Input::FireTimer { timer: 2 }),
@@ -83,6 +84,13 @@ const TASK_ROWS: &[Row] = &[
         task: 1,
         attempt: 2,
         supervisor: "a".into(),
+        incarnation: None,
+    }),
+    ("Its supervisor gives it back", 0, || Input::ReturnTask {
+        task: 1,
+        attempt: 2,
+        supervisor: "a".into(),
+        incarnation: None,
     }),
     ("A heartbeat of its supervisor", 0, || renew("a")),
     ("A heartbeat of another supervisor", 0, || renew("b")),
@@ -317,7 +325,10 @@ fn task_in(status: TaskStatus) -> World {
     match status {
         TaskStatus::Queued | TaskStatus::Claimed => {}
         TaskStatus::Started => {
-            give(&mut world, &Input::StartTask { task: 1, attempt: 2, supervisor: "a".into() });
+            give(
+                &mut world,
+                &Input::StartTask { task: 1, attempt: 2, supervisor: "a".into(), incarnation: None },
+            );
         }
         TaskStatus::Waiting => give(&mut world, &report(1, Outcome::Waiting, Some("a"), None)),
         TaskStatus::Done => give(&mut world, &report(1, event("again"), Some("a"), None)),
@@ -367,12 +378,16 @@ fn cancel() -> Input {
     Input::CancelToken { token: "T".into() }
 }
 
+fn retry() -> Input {
+    Input::RetryToken { token: "T".into() }
+}
+
 fn claim(task: u64) -> Input {
     Input::ClaimTask { task, supervisor: "a".into(), request: Some("r".into()) }
 }
 
 fn renew(supervisor: &str) -> Input {
-    Input::RenewLease { task: 1, supervisor: supervisor.into() }
+    Input::RenewLease { task: 1, supervisor: supervisor.into(), incarnation: None }
 }
 
 fn event(name: &str) -> Outcome {

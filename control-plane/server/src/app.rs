@@ -6,11 +6,12 @@ use stateous_engine::change::Answer;
 use stateous_engine::{Graph, Input, Rules};
 use stateous_store::{Clock, Committer, Failure, FailureKind, Reader};
 use tokio::sync::{Semaphore, watch};
-use tracing::error;
+use tracing::{debug, error};
 
 use crate::connections::reaches;
 use crate::control_plane::Stage;
 use crate::door::Hosts;
+use crate::operations::Counted;
 use crate::refused::Refused;
 use crate::supervisors::Supervisors;
 
@@ -24,6 +25,7 @@ pub(crate) struct App {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) hosts: Hosts,
     pub(crate) supervisors: Supervisors,
+    pub(crate) counted: Counted,
     reader: Arc<dyn Reader>,
     reads: Semaphore,
     stage: watch::Receiver<Stage>,
@@ -38,8 +40,9 @@ impl App {
         hosts: Hosts,
         stage: watch::Receiver<Stage>,
     ) -> Self {
-        let (supervisors, reads) = (Supervisors::default(), Semaphore::new(READS));
-        Self { committer, rules, clock, hosts, supervisors, reader, reads, stage }
+        let (supervisors, counted) = (Supervisors::default(), Counted::default());
+        let reads = Semaphore::new(READS);
+        Self { committer, rules, clock, hosts, supervisors, counted, reader, reads, stage }
     }
 
     /// The graph that the original's routes speak of.
@@ -62,6 +65,11 @@ impl App {
         let reader = Arc::clone(&self.reader);
         match tokio::task::spawn_blocking(move || read(reader.as_ref())).await {
             Ok(Ok(found)) => Ok(found),
+            // The loops notice within a second that the database is gone, and then it is told once.
+            Ok(Err(failure)) if failure.kind == FailureKind::Busy => {
+                debug!(error = %failure, "A read failed: {failure}");
+                Err(failure.into())
+            }
             Ok(Err(failure)) => {
                 error!(error = %failure, cause = failure.source.as_ref().map(tracing::field::display), "A read failed: {failure}");
                 Err(failure.into())

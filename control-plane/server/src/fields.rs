@@ -4,6 +4,7 @@
 
 use stateous_api::Code;
 use stateous_engine::json::{Json, Object};
+use stateous_engine::model::Incarnation;
 use stateous_engine::{limits, names};
 
 use crate::refused::Refused;
@@ -59,6 +60,23 @@ impl Fields {
         let wrong = || Refused::new(Code::InvalidArgument, "'attempt' is a whole number of 1 or more");
         let Some(value) = self.take("attempt") else { return Ok(None) };
         whole(&value).filter(|n| (1..=limits::TASK_ID).contains(n)).map(Some).ok_or_else(wrong)
+    }
+
+    /// Which start of a supervisor speaks; `None` when it does not say so.
+    pub(crate) fn incarnation(&mut self) -> Result<Option<Incarnation>, Refused> {
+        let wrong = || {
+            let message = "'incarnation' is an object with 'folder', 1 to 64 letters, digits, '.', '_' or '-', and 'start', a \
+                           whole number of 1 or more";
+            Refused::new(Code::InvalidArgument, message)
+        };
+        let Some(value) = self.take("incarnation") else { return Ok(None) };
+        let Json::Object(object) = value else { return Err(wrong()) };
+        let folder = object.get("folder").and_then(Json::as_str).filter(|id| names::is_request_id(id));
+        let start = object.get("start").and_then(whole).filter(|n| (1..=limits::TASK_ID).contains(n));
+        match (folder, start) {
+            (Some(folder), Some(start)) => Ok(Some(Incarnation { folder: folder.to_owned(), start })),
+            _ => Err(wrong()),
+        }
     }
 
     /// A whole number of a range; absent and null are `None`.

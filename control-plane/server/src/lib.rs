@@ -19,6 +19,7 @@ mod startup;
 mod connections;
 mod door;
 mod openapi;
+mod operations;
 mod router;
 
 mod app;

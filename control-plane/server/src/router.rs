@@ -17,6 +17,7 @@ use stateous_api::Code;
 use crate::app::App;
 use crate::door;
 use crate::openapi;
+use crate::operations;
 use crate::refused::Refused;
 use crate::routes::{
     batch, claims, events, history, listing, messages, routines, steering, tokens, work, workflow,
@@ -36,6 +37,7 @@ fn routes() -> Vec<Route> {
         route(Method::POST, "/tokens/{token}/pause", steering::pause),
         route(Method::POST, "/tokens/{token}/resume", steering::resume),
         route(Method::POST, "/tokens/{token}/cancel", steering::cancel),
+        route(Method::POST, "/tokens/{token}/retry", steering::retry),
         route(Method::GET, "/openapi.json", openapi::document),
         route(Method::GET, "/workflow", workflow::document),
         route(Method::GET, "/health", workflow::health),
@@ -43,6 +45,7 @@ fn routes() -> Vec<Route> {
         route(Method::POST, "/tasks/heartbeat", claims::heartbeat),
         route(Method::POST, "/tasks/batch", batch::batch),
         route(Method::POST, "/tasks/{task}/started", messages::started),
+        route(Method::POST, "/tasks/{task}/return", messages::give_back),
         route(Method::POST, "/tasks/{task}/report", messages::report),
         route(Method::POST, "/tasks/{task}/note", messages::note),
         route(Method::PUT, "/tasks/{task}/memory", messages::memory),
@@ -73,10 +76,14 @@ pub(crate) fn router(app: App) -> Router {
         router = router.route(path, methods);
     }
     router
+        // For operators; no part of the API.
+        .route("/healthz", on(MethodFilter::GET, operations::healthz))
+        .route("/metrics", on(MethodFilter::GET, operations::metrics))
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
         .layer(middleware::from_fn_with_state(Arc::clone(&app), door::guard))
         .layer(middleware::from_fn(no_panic))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), operations::count))
         .with_state(app)
 }
 

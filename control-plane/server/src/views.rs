@@ -159,7 +159,7 @@ pub(crate) fn routine(assignment: &Assignment, size: u64, sdk: Option<String>) -
         version: assignment.version,
         digest: assignment.digest.clone(),
         name: assignment.name.clone(),
-        limits: routine_limits(assignment.limits),
+        limits: routine_limits(&assignment.limits),
         size,
         sdk,
         assigned_at: assignment.assigned_at.iso(),
@@ -191,12 +191,13 @@ fn pinned(assignment: &Assignment) -> api::PinnedRoutine {
         digest: assignment.digest.clone(),
         name: assignment.name.clone(),
         version: assignment.version,
-        limits: routine_limits(assignment.limits),
+        limits: routine_limits(&assignment.limits),
     }
 }
 
-const fn routine_limits(limits: RoutineLimits) -> api::RoutineLimits {
-    api::RoutineLimits { fuel: limits.fuel, memory_bytes: limits.memory_bytes, wall_ms: limits.wall_ms }
+fn routine_limits(limits: &RoutineLimits) -> api::RoutineLimits {
+    let RoutineLimits { fuel, memory_bytes, wall_ms, http } = limits.clone();
+    api::RoutineLimits { fuel, memory_bytes, wall_ms, http }
 }
 
 /// Stored JSON text, passed on as it is.

@@ -11,7 +11,8 @@ use stateous_engine::change::Change;
 use stateous_engine::json::Object;
 use stateous_engine::loaded::Wanted;
 use stateous_engine::model::{
-    Entry, EventRecord, Held, Kind, MemoryCell, Status, Task, TaskStatus, Timer, TimerKind, Token,
+    Entry, EventRecord, Held, Incarnation, Kind, MemoryCell, Status, Task, TaskStatus, Timer, TimerKind,
+    Token,
 };
 use stateous_store::{QueuedFilter, Store, TaskFilter, TokenFilter, TokenPlace};
 use tempfile::TempDir;
@@ -20,6 +21,8 @@ use crate::failure::{Broken, During};
 use crate::{Options, SqliteStore, apply, find, listing, load, open};
 
 const NOW: Timestamp = Timestamp(1_000_000);
+/// Tasks of the past have ids beyond this.
+const PAST: u64 = 1_000_000;
 
 fn token(id: String, status: Status, at: i64) -> Token {
     Token {
@@ -111,6 +114,8 @@ fn filled(size: u64) -> (TempDir, SqliteStore) {
             .apply(&[
                 Change::InsertToken { token: token(id.clone(), status, number as i64), context },
                 Change::InsertTask(task(number, &id, TaskStatus::ALL[(number % 7) as usize])),
+                // Each visit of a state leaves an ended task behind.
+                Change::InsertTask(task(PAST + number, "T-1", TaskStatus::Done)),
                 Change::InsertTimer(timer(number, &id)),
                 entry("T-1", number),
                 put(&format!("k-{number}")),
@@ -155,6 +160,8 @@ fn no_verb_grows_with_the_database() {
     // This one has a history that grows with the database.
     let token_1 = || Wanted { token: Some("T-1".into()), key: Some("k-9".into()), ..token_9() };
     load("an event of a token with a long history", token_1());
+    let first = Wanted { members: vec!["T-1".into()], ..Wanted::default() };
+    load("a member with a long history", first);
     load(
         "a family",
         Wanted {
@@ -178,6 +185,8 @@ fn no_verb_grows_with_the_database() {
     let any = QueuedFilter { states: None, assigned: false };
     check("a claim of any state", &|conn| find::queued_tasks(conn, &any, 2).map(drop));
     check("a repeated claim", &|conn| find::tasks_of_request(conn, "vm", "r-9").map(drop));
+    let start = Incarnation { folder: "f".into(), start: 2 };
+    check("a new start", &|conn| find::tasks_of_other_starts(conn, "vm", &start).map(drop));
     check("leases", &|conn| find::expired_leases(conn, NOW, 100).map(drop));
     check("timers", &|conn| find::due_timers(conn, NOW, 100).map(drop));
     check("the next instant", &|conn| find::next_due(conn).map(drop));
@@ -186,7 +195,7 @@ fn no_verb_grows_with_the_database() {
         Change::UpdateToken(token("T-9".into(), Status::Completed, 1)),
         Change::UpdateTask(task(9, "T-9", TaskStatus::Claimed)),
         Change::UpdateTask(task(9, "T-9", TaskStatus::Done)),
-        Change::InsertTask(task(100_000, "T-9", TaskStatus::Queued)),
+        Change::InsertTask(task(2 * PAST, "T-9", TaskStatus::Queued)),
         Change::InsertTimer(timer(100_000, "T-9")),
         Change::UpdateTimer(timer(9, "T-9")),
         Change::DeleteTimer(9),

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use rusqlite::{Connection, params};
 use stateous_engine::Timestamp;
+use stateous_engine::model::Incarnation;
 use stateous_store::QueuedFilter;
 
 use crate::failure::Broken;
@@ -43,7 +44,7 @@ fn queued_in(
     below: u64,
     limit: u32,
 ) -> Result<Vec<u64>, Broken> {
-    const SQL: &str = "SELECT id FROM tasks \
+    const SQL: &str = "SELECT id FROM tasks INDEXED BY tasks_queued \
         WHERE status = 'queued' AND workflow = ?1 AND state = ?2 AND id <= ?3 \
         AND EXISTS (SELECT 1 FROM tokens t WHERE t.folded = lower(tasks.token) AND t.status = 'active') \
         ORDER BY id LIMIT ?4";
@@ -53,9 +54,9 @@ fn queued_in(
 /// Every (workflow, state) in which a task is queued: few, whatever the number of tasks, so each is looked up by the
 /// one before it. (SQLite would compare a pair of columns only after walking over every task of the last pair.)
 pub(crate) fn queued_states(conn: &Connection) -> Result<Vec<(String, String)>, Broken> {
-    const WORKFLOW: &str = "SELECT workflow FROM tasks \
+    const WORKFLOW: &str = "SELECT workflow FROM tasks INDEXED BY tasks_queued \
         WHERE status = 'queued' AND workflow > ?1 ORDER BY workflow LIMIT 1";
-    const STATE: &str = "SELECT state FROM tasks \
+    const STATE: &str = "SELECT state FROM tasks INDEXED BY tasks_queued \
         WHERE status = 'queued' AND workflow = ?1 AND state > ?2 ORDER BY state LIMIT 1";
     let mut pairs = Vec::new();
     let mut workflow = String::new();
@@ -81,21 +82,40 @@ pub(crate) fn tasks_of_request(
     supervisor: &str,
     request: &str,
 ) -> Result<Vec<u64>, Broken> {
-    const SQL: &str = "SELECT id FROM tasks \
+    const SQL: &str = "SELECT id FROM tasks INDEXED BY tasks_requested \
         WHERE status IN ('claimed', 'started') AND claimed_by = ?1 AND request = ?2 ORDER BY id";
     sql::all(conn, SQL, [supervisor, request], |row| Ok(row.get(0)?))
 }
 
+/// Held tasks that other starts of a folder claimed under a supervisor's name, by id. A claim's id is
+/// `folder:start:request`, and `;` follows `:`, so both ranges are walked by the index and this start's own tasks are not.
+pub(crate) fn tasks_of_other_starts(
+    conn: &Connection,
+    supervisor: &str,
+    incarnation: &Incarnation,
+) -> Result<Vec<u64>, Broken> {
+    const SQL: &str = "SELECT id FROM tasks INDEXED BY tasks_requested \
+        WHERE status IN ('claimed', 'started') AND claimed_by = ?1 AND request > ?2 AND request < ?3";
+    let folder = &incarnation.folder;
+    let between = |from: String, to: String| {
+        sql::all(conn, SQL, [supervisor, &from, &to], |row| Ok(row.get::<_, u64>(0)?))
+    };
+    let mut ids = between(format!("{folder}:"), format!("{incarnation}:"))?;
+    ids.extend(between(format!("{incarnation};"), format!("{folder};"))?);
+    ids.sort_unstable();
+    Ok(ids)
+}
+
 /// Held tasks whose lease ended before `now`, earliest first.
 pub(crate) fn expired_leases(conn: &Connection, now: Timestamp, limit: u32) -> Result<Vec<u64>, Broken> {
-    const SQL: &str = "SELECT id FROM tasks \
+    const SQL: &str = "SELECT id FROM tasks INDEXED BY tasks_leased \
         WHERE status IN ('claimed', 'started') AND lease_until < ?1 ORDER BY lease_until, id LIMIT ?2";
     sql::all(conn, SQL, params![now.0, limit], |row| Ok(row.get(0)?))
 }
 
 /// Timers of active tokens that are due at `now`, by due time, then id.
 pub(crate) fn due_timers(conn: &Connection, now: Timestamp, limit: u32) -> Result<Vec<u64>, Broken> {
-    const SQL: &str = "SELECT id FROM timers WHERE due_at <= ?1 \
+    const SQL: &str = "SELECT id FROM timers INDEXED BY timers_due WHERE due_at <= ?1 \
         AND EXISTS (SELECT 1 FROM tokens t WHERE t.folded = lower(timers.token) AND t.status = 'active') \
         ORDER BY due_at, id LIMIT ?2";
     sql::all(conn, SQL, params![now.0, limit], |row| Ok(row.get(0)?))
@@ -104,9 +124,9 @@ pub(crate) fn due_timers(conn: &Connection, now: Timestamp, limit: u32) -> Resul
 /// The first instant at which a lease will be over or a timer of an active token due.
 pub(crate) fn next_due(conn: &Connection) -> Result<Option<Timestamp>, Broken> {
     // A lease is over one millisecond after its end, a timer is due at its own.
-    const LEASE: &str = "SELECT lease_until + 1 FROM tasks \
+    const LEASE: &str = "SELECT lease_until + 1 FROM tasks INDEXED BY tasks_leased \
         WHERE status IN ('claimed', 'started') AND lease_until IS NOT NULL ORDER BY lease_until LIMIT 1";
-    const TIMER: &str = "SELECT due_at FROM timers \
+    const TIMER: &str = "SELECT due_at FROM timers INDEXED BY timers_due \
         WHERE EXISTS (SELECT 1 FROM tokens t WHERE t.folded = lower(timers.token) AND t.status = 'active') \
         ORDER BY due_at LIMIT 1";
     let lease: Option<i64> = sql::first(conn, LEASE, [], |row| Ok(row.get(0)?))?;
@@ -123,7 +143,8 @@ pub(crate) fn extend_leases(conn: &Connection, ms: i64) -> Result<u64, Broken> {
 
 /// How many tasks are held under a lease.
 pub(crate) fn held_tasks(conn: &Connection) -> Result<u64, Broken> {
-    const SQL: &str = "SELECT count(*) FROM tasks WHERE status IN ('claimed', 'started')";
+    const SQL: &str =
+        "SELECT count(*) FROM tasks INDEXED BY tasks_leased WHERE status IN ('claimed', 'started')";
     Ok(sql::first(conn, SQL, [], |row| Ok(row.get(0)?))?.unwrap_or(0))
 }
 

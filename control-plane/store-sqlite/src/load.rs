@@ -1,4 +1,7 @@
 //! Loads what a decision needs to see, and nothing else: every lookup here is asked for by name in [`Wanted`].
+//!
+//! Where a table has more than one index that a lookup could use, it names the one that holds no other rows: SQLite would
+//! choose without knowing how many tasks a token has had.
 
 use std::sync::Arc;
 
@@ -81,11 +84,12 @@ fn member(conn: &Connection, token: Token, with_context: bool, open: bool) -> Re
     }
     if open {
         let tasks = format!(
-            "SELECT {TASK} FROM tasks WHERE token = ?1 AND status IN ('queued', 'claimed', 'started', 'waiting') \
+            "SELECT {TASK} FROM tasks INDEXED BY tasks_open WHERE token = ?1 AND status IN ('queued', 'claimed', 'started', 'waiting') \
              ORDER BY id"
         );
         member.tasks = sql::all(conn, &tasks, [id], rows::task)?;
-        let timers = format!("SELECT {TIMER} FROM timers WHERE token = ?1 ORDER BY id");
+        let timers =
+            format!("SELECT {TIMER} FROM timers INDEXED BY timers_token WHERE token = ?1 ORDER BY id");
         member.timers = sql::all(conn, &timers, [id], rows::timer)?;
     }
     Ok(member)

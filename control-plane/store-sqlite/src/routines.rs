@@ -36,7 +36,7 @@ pub(crate) fn assign(
 ) -> Result<Assignment, Broken> {
     keep(conn, upload, bytes)?;
     let before = assignment(conn, to.workflow, to.state)?;
-    if let Some(same) = before.as_ref().filter(|a| a.digest == upload.digest && a.limits == to.limits) {
+    if let Some(same) = before.as_ref().filter(|a| a.digest == upload.digest && a.limits == *to.limits) {
         return Ok(same.clone());
     }
     let assignment = Assignment {
@@ -45,7 +45,7 @@ pub(crate) fn assign(
         version: before.map_or(1, |a| a.version + 1),
         digest: upload.digest.clone(),
         name: to.name.to_owned(),
-        limits: to.limits,
+        limits: to.limits.clone(),
         assigned_at: now,
     };
     const SQL: &str = "INSERT INTO assignments (workflow, state, version, digest, name, limits, assigned_at) \

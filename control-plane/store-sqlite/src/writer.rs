@@ -6,6 +6,7 @@ use rusqlite::{Connection, params};
 use stateous_engine::Timestamp;
 use stateous_engine::change::Change;
 use stateous_engine::loaded::{Loaded, Wanted};
+use stateous_engine::model::Incarnation;
 use stateous_store::{
     Assignment, ControlRow, Failure, FailureKind, NewAssignment, QueuedFilter, Upload, Writer,
 };
@@ -112,6 +113,15 @@ impl Writer for SqliteWriter {
 
     fn tasks_of_request(&mut self, supervisor: &str, request: &str) -> Result<Vec<u64>, Failure> {
         find::tasks_of_request(self.tx()?, supervisor, request).during("find the tasks of a claim")
+    }
+
+    fn tasks_of_other_starts(
+        &mut self,
+        supervisor: &str,
+        incarnation: &Incarnation,
+    ) -> Result<Vec<u64>, Failure> {
+        find::tasks_of_other_starts(self.tx()?, supervisor, incarnation)
+            .during("find the tasks of earlier starts")
     }
 
     fn assignment(&mut self, workflow: &str, state: &str) -> Result<Option<Assignment>, Failure> {

@@ -147,8 +147,8 @@ pub fn read_counts(column: &'static str, text: &str) -> Result<BTreeMap<String, 
 /// The stored form of a routine's limits: only those that were given.
 #[must_use]
 pub fn write_limits(limits: &RoutineLimits) -> String {
-    let RoutineLimits { fuel, memory_bytes, wall_ms } = *limits;
-    text(&StoredLimits { fuel, memory_bytes, wall_ms })
+    let RoutineLimits { fuel, memory_bytes, wall_ms, http } = limits.clone();
+    text(&StoredLimits { fuel, memory_bytes, wall_ms, http })
 }
 
 /// A routine's limits.
@@ -156,9 +156,9 @@ pub fn write_limits(limits: &RoutineLimits) -> String {
 /// # Errors
 /// When the text has a limit that this program does not know and so could not enforce.
 pub fn read_limits(text: &str) -> Result<RoutineLimits, Failure> {
-    let StoredLimits { fuel, memory_bytes, wall_ms } =
+    let StoredLimits { fuel, memory_bytes, wall_ms, http } =
         serde_json::from_str(text).map_err(|e| damaged("assignments.limits", "known limits", e))?;
-    Ok(RoutineLimits { fuel, memory_bytes, wall_ms })
+    Ok(RoutineLimits { fuel, memory_bytes, wall_ms, http })
 }
 
 /// A token's status.
@@ -195,6 +195,8 @@ struct StoredLimits {
     memory_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     wall_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    http: Vec<String>,
 }
 
 fn text(value: &impl Serialize) -> String {
@@ -254,7 +256,12 @@ mod tests {
         assert_eq!(read_counts("tokens.visits", &write_counts(&counts)).unwrap(), counts);
         for limits in [
             RoutineLimits::default(),
-            RoutineLimits { fuel: Some(0), memory_bytes: Some(u64::MAX), wall_ms: Some(1) },
+            RoutineLimits {
+                fuel: Some(0),
+                memory_bytes: Some(u64::MAX),
+                wall_ms: Some(1),
+                http: vec!["GET https://a/".to_owned()],
+            },
         ] {
             assert_eq!(read_limits(&write_limits(&limits)).unwrap(), limits);
         }

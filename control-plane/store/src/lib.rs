@@ -10,6 +10,7 @@ mod clock;
 pub mod codec;
 mod committer;
 mod failure;
+mod outage;
 mod rows;
 mod traits;
 
@@ -17,7 +18,7 @@ mod traits;
 pub mod conformance;
 
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use committer::{Claim, Committer, Granted, Push, Upkeep, Watch};
+pub use committer::{Claim, Committer, Granted, Push, Tally, Upkeep, Watch};
 pub use failure::{Failure, FailureKind};
 pub use rows::{
     Assignment, ControlRow, ListedToken, RoutineLimits, TaskFilter, TaskPage, TokenFilter, TokenPage,

@@ -117,7 +117,7 @@ pub struct TaskPage {
 }
 
 /// Limits that travel with a routine; the supervisor caps them by its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RoutineLimits {
     /// Fuel of one attempt; `None` is the supervisor's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,6 +128,9 @@ pub struct RoutineLimits {
     /// Wall time of one attempt, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_ms: Option<u64>,
+    /// Which HTTP requests it asks to send, one rule each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub http: Vec<String>,
 }
 
 /// A component as it was uploaded. Content-addressed: the digest is its name.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use stateous_engine::Timestamp;
 use stateous_engine::change::{Change, TokenView};
 use stateous_engine::loaded::{Loaded, Wanted};
-use stateous_engine::model::{Entry, Task};
+use stateous_engine::model::{Entry, Incarnation, Task};
 
 use crate::failure::Failure;
 use crate::rows::{
@@ -40,14 +40,25 @@ pub struct QueuedFilter {
 pub trait Writer: Send {
     /// Opens a transaction that no other writer can come between.
     fn begin(&mut self) -> Result<(), Failure>;
+    /// Says what else will be loaded in this transaction, about in this order. Only a hint: a store may look it up together.
+    fn ahead(&mut self, wanted: Vec<Wanted>) {
+        drop(wanted);
+    }
     /// Loads what a decision needs, this transaction's own writes included.
     fn load(&mut self, wanted: &Wanted) -> Result<Loaded, Failure>;
-    /// Writes a decision's changes in order. On a failure the transaction may only be rolled back.
+    /// Writes a decision's changes in order. A store may write them later, at the latest with the commit, as long as every
+    /// verb sees them; their failure then comes later too. On a failure the transaction may only be rolled back.
     fn apply(&mut self, changes: &[Change]) -> Result<(), Failure>;
     /// Ids of queued tasks of active tokens which a claim may take, lowest id first, at most `limit`.
     fn queued_tasks(&mut self, filter: &QueuedFilter, limit: u32) -> Result<Vec<u64>, Failure>;
     /// Ids of held tasks that this supervisor got with this request id, by id.
     fn tasks_of_request(&mut self, supervisor: &str, request: &str) -> Result<Vec<u64>, Failure>;
+    /// Ids of held tasks that other starts of this incarnation's folder claimed under this supervisor's name, by id.
+    fn tasks_of_other_starts(
+        &mut self,
+        supervisor: &str,
+        incarnation: &Incarnation,
+    ) -> Result<Vec<u64>, Failure>;
     /// The component in force for a state.
     fn assignment(&mut self, workflow: &str, state: &str) -> Result<Option<Assignment>, Failure>;
     /// Keeps a component (once per digest) and puts it in force for a state, as the next version. Assigning the digest
@@ -91,7 +102,7 @@ pub struct NewAssignment<'a> {
     /// A name for people.
     pub name: &'a str,
     /// Limits of its attempts.
-    pub limits: RoutineLimits,
+    pub limits: &'a RoutineLimits,
 }
 
 /// Reads beside the writer. Each call sees one snapshot of what was committed.

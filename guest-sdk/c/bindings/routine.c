@@ -38,6 +38,17 @@ extern void __wasm_import_stateous_routine_notes_add(uint8_t *, size_t, uint8_t 
 __attribute__((__import_module__("stateous:routine/timers@0.1.0"), __import_name__("schedule")))
 extern void __wasm_import_stateous_routine_timers_schedule(uint8_t *, size_t, int32_t, uint8_t *, size_t, uint8_t *, size_t, uint8_t *);
 
+// Imported Functions from `stateous:routine/config@0.1.0`
+
+__attribute__((__import_module__("stateous:routine/config@0.1.0"), __import_name__("get")))
+extern void __wasm_import_stateous_routine_config_get(uint8_t *, size_t, uint8_t *);
+
+__attribute__((__import_module__("stateous:routine/config@0.1.0"), __import_name__("names")))
+extern void __wasm_import_stateous_routine_config_names(uint8_t *);
+
+__attribute__((__import_module__("stateous:routine/config@0.1.0"), __import_name__("secrets")))
+extern void __wasm_import_stateous_routine_config_secrets(uint8_t *);
+
 // Imported Functions from `stateous:routine/log@0.1.0`
 
 __attribute__((__import_module__("stateous:routine/log@0.1.0"), __import_name__("write")))
@@ -221,6 +232,12 @@ void stateous_routine_timers_result_void_refusal_free(stateous_routine_timers_re
   if (!ptr->is_err) {
   } else {
     stateous_routine_timers_refusal_free(&ptr->val.err);
+  }
+}
+
+void routine_option_string_free(routine_option_string_t *ptr) {
+  if (ptr->is_some) {
+    routine_string_free(&ptr->val);
   }
 }
 
@@ -482,6 +499,43 @@ bool stateous_routine_timers_schedule(stateous_routine_timers_event_t *event, ro
     *err = result.val.err;
     return 0;
   }
+}
+
+bool stateous_routine_config_get(routine_string_t *name, routine_string_t *ret) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(3*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_stateous_routine_config_get((uint8_t *) (*name).ptr, (*name).len, ptr);
+  routine_option_string_t option;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      option.is_some = false;
+      break;
+    }
+    case 1: {
+      option.is_some = true;
+      option.val = (routine_string_t) { (uint8_t*)(*((uint8_t **) (ptr + sizeof(void*)))), (*((size_t*) (ptr + (2*sizeof(void*))))) };
+      break;
+    }
+  }
+  *ret = option.val;
+  return option.is_some;
+}
+
+void stateous_routine_config_names(routine_list_string_t *ret) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(2*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_stateous_routine_config_names(ptr);
+  *ret = (routine_list_string_t) { (routine_string_t*)(*((uint8_t **) (ptr + 0))), (*((size_t*) (ptr + sizeof(void*)))) };
+}
+
+void stateous_routine_config_secrets(routine_list_string_t *ret) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(2*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_stateous_routine_config_secrets(ptr);
+  *ret = (routine_list_string_t) { (routine_string_t*)(*((uint8_t **) (ptr + 0))), (*((size_t*) (ptr + sizeof(void*)))) };
 }
 
 void stateous_routine_log_write(stateous_routine_log_level_t level, routine_string_t *text) {

@@ -140,6 +140,11 @@ typedef struct {
   } val;
 } stateous_routine_timers_result_void_refusal_t;
 
+typedef struct {
+  bool is_some;
+  routine_string_t val;
+} routine_option_string_t;
+
 typedef uint8_t stateous_routine_log_level_t;
 
 #define STATEOUS_ROUTINE_LOG_LEVEL_DEBUG 0
@@ -184,6 +189,14 @@ extern bool stateous_routine_notes_add(routine_string_t *text, stateous_routine_
 // Imported Functions from `stateous:routine/timers@0.1.0`
 // `after` is a number and one of s, m, h, d: `90s`, `6h`; at most 3650d.
 extern bool stateous_routine_timers_schedule(stateous_routine_timers_event_t *event, routine_string_t *after, stateous_routine_timers_refusal_t *err);
+
+// Imported Functions from `stateous:routine/config@0.1.0`
+// A plain setting; none when there is none of this name.
+extern bool stateous_routine_config_get(routine_string_t *name, routine_string_t *ret);
+// The names of all plain settings, sorted.
+extern void stateous_routine_config_names(routine_list_string_t *ret);
+// The names of the secrets that this routine may use, sorted.
+extern void stateous_routine_config_secrets(routine_list_string_t *ret);
 
 // Imported Functions from `stateous:routine/log@0.1.0`
 extern void stateous_routine_log_write(stateous_routine_log_level_t level, routine_string_t *text);
@@ -236,6 +249,8 @@ void stateous_routine_timers_event_free(stateous_routine_timers_event_t *ptr);
 void stateous_routine_timers_refusal_free(stateous_routine_timers_refusal_t *ptr);
 
 void stateous_routine_timers_result_void_refusal_free(stateous_routine_timers_result_void_refusal_t *ptr);
+
+void routine_option_string_free(routine_option_string_t *ptr);
 
 void routine_task_free(routine_task_t *ptr);
 

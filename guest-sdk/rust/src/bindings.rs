@@ -1068,6 +1068,188 @@ pub mod stateous {
                 }
             }
         }
+        /// What the owner of the supervisor set for routines. A secret is used by its name and never read: the host puts it in the
+        /// place of `{{secret:NAME}}` in a header of an HTTP request, for the hosts that it is granted to.
+        #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+        pub mod config {
+            #[used]
+            #[doc(hidden)]
+            static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
+            use super::super::super::_rt;
+            #[allow(unused_unsafe, clippy::all)]
+            /// A plain setting; none when there is none of this name.
+            #[allow(async_fn_in_trait)]
+            pub fn get(name: &str) -> ::core::option::Option<_rt::String> {
+                unsafe {
+                    #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                    #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                    struct RetArea(
+                        [::core::mem::MaybeUninit<
+                            u8,
+                        >; 3 * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let mut ret_area = RetArea(
+                        [::core::mem::MaybeUninit::uninit(); 3
+                            * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let vec0 = name;
+                    let ptr0 = vec0.as_ptr().cast::<u8>();
+                    let len0 = vec0.len();
+                    let ptr1 = ret_area.0.as_mut_ptr().cast::<u8>();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(wasm_import_module = "stateous:routine/config@0.1.0")]
+                    unsafe extern "C" {
+                        #[link_name = "get"]
+                        fn wit_import2(_: *mut u8, _: usize, _: *mut u8);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import2(_: *mut u8, _: usize, _: *mut u8) {
+                        unreachable!()
+                    }
+                    wit_import2(ptr0.cast_mut(), len0, ptr1);
+                    let l3 = i32::from(*ptr1.add(0).cast::<u8>());
+                    let result7 = match l3 {
+                        0 => None,
+                        1 => {
+                            let e = {
+                                let l4 = *ptr1
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>();
+                                let l5 = *ptr1
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>();
+                                let len6 = l5;
+                                let bytes6 = _rt::Vec::from_raw_parts(
+                                    l4.cast(),
+                                    len6,
+                                    len6,
+                                );
+                                _rt::string_lift(bytes6)
+                            };
+                            Some(e)
+                        }
+                        _ => _rt::invalid_enum_discriminant(),
+                    };
+                    result7
+                }
+            }
+            #[allow(unused_unsafe, clippy::all)]
+            /// The names of all plain settings, sorted.
+            #[allow(async_fn_in_trait)]
+            pub fn names() -> _rt::Vec<_rt::String> {
+                unsafe {
+                    #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                    #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                    struct RetArea(
+                        [::core::mem::MaybeUninit<
+                            u8,
+                        >; 2 * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let mut ret_area = RetArea(
+                        [::core::mem::MaybeUninit::uninit(); 2
+                            * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let ptr0 = ret_area.0.as_mut_ptr().cast::<u8>();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(wasm_import_module = "stateous:routine/config@0.1.0")]
+                    unsafe extern "C" {
+                        #[link_name = "names"]
+                        fn wit_import1(_: *mut u8);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import1(_: *mut u8) {
+                        unreachable!()
+                    }
+                    wit_import1(ptr0);
+                    let l2 = *ptr0.add(0).cast::<*mut u8>();
+                    let l3 = *ptr0
+                        .add(::core::mem::size_of::<*const u8>())
+                        .cast::<usize>();
+                    let base7 = l2;
+                    let len7 = l3;
+                    let mut result7 = _rt::Vec::with_capacity(len7);
+                    for i in 0..len7 {
+                        let base = base7
+                            .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                        let e7 = {
+                            let l4 = *base.add(0).cast::<*mut u8>();
+                            let l5 = *base
+                                .add(::core::mem::size_of::<*const u8>())
+                                .cast::<usize>();
+                            let len6 = l5;
+                            let bytes6 = _rt::Vec::from_raw_parts(l4.cast(), len6, len6);
+                            _rt::string_lift(bytes6)
+                        };
+                        result7.push(e7);
+                    }
+                    _rt::cabi_dealloc(
+                        base7,
+                        len7 * (2 * ::core::mem::size_of::<*const u8>()),
+                        ::core::mem::size_of::<*const u8>(),
+                    );
+                    let result8 = result7;
+                    result8
+                }
+            }
+            #[allow(unused_unsafe, clippy::all)]
+            /// The names of the secrets that this routine may use, sorted.
+            #[allow(async_fn_in_trait)]
+            pub fn secrets() -> _rt::Vec<_rt::String> {
+                unsafe {
+                    #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                    #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                    struct RetArea(
+                        [::core::mem::MaybeUninit<
+                            u8,
+                        >; 2 * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let mut ret_area = RetArea(
+                        [::core::mem::MaybeUninit::uninit(); 2
+                            * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let ptr0 = ret_area.0.as_mut_ptr().cast::<u8>();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(wasm_import_module = "stateous:routine/config@0.1.0")]
+                    unsafe extern "C" {
+                        #[link_name = "secrets"]
+                        fn wit_import1(_: *mut u8);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import1(_: *mut u8) {
+                        unreachable!()
+                    }
+                    wit_import1(ptr0);
+                    let l2 = *ptr0.add(0).cast::<*mut u8>();
+                    let l3 = *ptr0
+                        .add(::core::mem::size_of::<*const u8>())
+                        .cast::<usize>();
+                    let base7 = l2;
+                    let len7 = l3;
+                    let mut result7 = _rt::Vec::with_capacity(len7);
+                    for i in 0..len7 {
+                        let base = base7
+                            .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                        let e7 = {
+                            let l4 = *base.add(0).cast::<*mut u8>();
+                            let l5 = *base
+                                .add(::core::mem::size_of::<*const u8>())
+                                .cast::<usize>();
+                            let len6 = l5;
+                            let bytes6 = _rt::Vec::from_raw_parts(l4.cast(), len6, len6);
+                            _rt::string_lift(bytes6)
+                        };
+                        result7.push(e7);
+                    }
+                    _rt::cabi_dealloc(
+                        base7,
+                        len7 * (2 * ::core::mem::size_of::<*const u8>()),
+                        ::core::mem::size_of::<*const u8>(),
+                    );
+                    let result8 = result7;
+                    result8
+                }
+            }
+        }
         /// Lines for the supervisor's log. Not kept with the token.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod log {
@@ -1209,10 +1391,10 @@ macro_rules! __export_routine_impl {
         "wasm32")] #[unsafe (link_section =
         "component-type:wit-bindgen:0.61.1:stateous:routine@0.1.0:routine:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 1131] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 1220] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xed\x07\x01A\x02\x01\
-A\x18\x01B\x0d\x01s\x04\0\x04json\x03\0\0\x01k\x01\x01r\x02\x04names\x07payload\x02\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xc6\x08\x01A\x02\x01\
+A\x1a\x01B\x0d\x01s\x04\0\x04json\x03\0\0\x01k\x01\x01r\x02\x04names\x07payload\x02\
 \x04\0\x05event\x03\0\x03\x01r\x08\x05tokens\x02idw\x08workflows\x05states\x05vi\
 sity\x07attempty\x0aentered-by\x04\x06now-msw\x04\0\x04task\x03\0\x05\x01q\x02\x05\
 event\x01\x04\0\x07waiting\0\0\x04\0\x07outcome\x03\0\x07\x01r\x02\x07messages\x05\
@@ -1231,14 +1413,16 @@ refusal\x03\0\x02\x01k\x01\x01@\x01\x03keys\0\x04\x04\0\x03get\x01\x05\x01j\0\x0
 d\x01\x03\x03\0\x1cstateous:routine/notes@0.1.0\x05\x05\x02\x03\0\0\x05event\x01\
 B\x07\x02\x03\x02\x01\x06\x04\0\x05event\x03\0\0\x02\x03\x02\x01\x02\x04\0\x07re\
 fusal\x03\0\x02\x01j\0\x01\x03\x01@\x02\x05event\x01\x05afters\0\x04\x04\0\x08sc\
-hedule\x01\x05\x03\0\x1dstateous:routine/timers@0.1.0\x05\x07\x01B\x04\x01m\x04\x05\
-debug\x04info\x04warn\x05error\x04\0\x05level\x03\0\0\x01@\x02\x05level\x01\x04t\
-exts\x01\0\x04\0\x05write\x01\x02\x03\0\x1astateous:routine/log@0.1.0\x05\x08\x02\
-\x03\0\0\x04task\x03\0\x04task\x03\0\x09\x02\x03\0\0\x07outcome\x03\0\x07outcome\
-\x03\0\x0b\x02\x03\0\0\x07failure\x03\0\x07failure\x03\0\x0d\x01j\x01\x0c\x01\x0e\
-\x01@\x01\x04task\x0a\0\x0f\x04\0\x03run\x01\x10\x04\0\x1estateous:routine/routi\
-ne@0.1.0\x04\0\x0b\x0d\x01\0\x07routine\x03\0\0\0G\x09producers\x01\x0cprocessed\
--by\x02\x0dwit-component\x070.258.3\x10wit-bindgen-rust\x060.61.1";
+hedule\x01\x05\x03\0\x1dstateous:routine/timers@0.1.0\x05\x07\x01B\x07\x01ks\x01\
+@\x01\x04names\0\0\x04\0\x03get\x01\x01\x01ps\x01@\0\0\x02\x04\0\x05names\x01\x03\
+\x04\0\x07secrets\x01\x03\x03\0\x1dstateous:routine/config@0.1.0\x05\x08\x01B\x04\
+\x01m\x04\x05debug\x04info\x04warn\x05error\x04\0\x05level\x03\0\0\x01@\x02\x05l\
+evel\x01\x04texts\x01\0\x04\0\x05write\x01\x02\x03\0\x1astateous:routine/log@0.1\
+.0\x05\x09\x02\x03\0\0\x04task\x03\0\x04task\x03\0\x0a\x02\x03\0\0\x07outcome\x03\
+\0\x07outcome\x03\0\x0c\x02\x03\0\0\x07failure\x03\0\x07failure\x03\0\x0e\x01j\x01\
+\x0d\x01\x0f\x01@\x01\x04task\x0b\0\x10\x04\0\x03run\x01\x11\x04\0\x1estateous:r\
+outine/routine@0.1.0\x04\0\x0b\x0d\x01\0\x07routine\x03\0\0\0G\x09producers\x01\x0c\
+processed-by\x02\x0dwit-component\x070.258.3\x10wit-bindgen-rust\x060.61.1";
         };
     };
 }
@@ -1251,9 +1435,9 @@ pub use __export_routine_impl as export_routine;
 )]
 #[doc(hidden)]
 #[allow(clippy::octal_escapes)]
-pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 1170] = *b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xf4\x07\x01A\x02\x01\
-A\x15\x01B\x0d\x01s\x04\0\x04json\x03\0\0\x01k\x01\x01r\x02\x04names\x07payload\x02\
+pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 1259] = *b"\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xcd\x08\x01A\x02\x01\
+A\x17\x01B\x0d\x01s\x04\0\x04json\x03\0\0\x01k\x01\x01r\x02\x04names\x07payload\x02\
 \x04\0\x05event\x03\0\x03\x01r\x08\x05tokens\x02idw\x08workflows\x05states\x05vi\
 sity\x07attempty\x0aentered-by\x04\x06now-msw\x04\0\x04task\x03\0\x05\x01q\x02\x05\
 event\x01\x04\0\x07waiting\0\0\x04\0\x07outcome\x03\0\x07\x01r\x02\x07messages\x05\
@@ -1272,14 +1456,16 @@ refusal\x03\0\x02\x01k\x01\x01@\x01\x03keys\0\x04\x04\0\x03get\x01\x05\x01j\0\x0
 d\x01\x03\x03\0\x1cstateous:routine/notes@0.1.0\x05\x05\x02\x03\0\0\x05event\x01\
 B\x07\x02\x03\x02\x01\x06\x04\0\x05event\x03\0\0\x02\x03\x02\x01\x02\x04\0\x07re\
 fusal\x03\0\x02\x01j\0\x01\x03\x01@\x02\x05event\x01\x05afters\0\x04\x04\0\x08sc\
-hedule\x01\x05\x03\0\x1dstateous:routine/timers@0.1.0\x05\x07\x01B\x04\x01m\x04\x05\
-debug\x04info\x04warn\x05error\x04\0\x05level\x03\0\0\x01@\x02\x05level\x01\x04t\
-exts\x01\0\x04\0\x05write\x01\x02\x03\0\x1astateous:routine/log@0.1.0\x05\x08\x02\
-\x03\0\0\x04task\x03\0\x04task\x03\0\x09\x02\x03\0\0\x07outcome\x03\0\x07outcome\
-\x03\0\x0b\x02\x03\0\0\x07failure\x03\0\x07failure\x03\0\x0d\x04\0>stateous:rout\
-ine/routine-with-all-of-its-exports-removed@0.1.0\x04\0\x0b-\x01\0'routine-with-\
-all-of-its-exports-removed\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwi\
-t-component\x070.258.3\x10wit-bindgen-rust\x060.61.1";
+hedule\x01\x05\x03\0\x1dstateous:routine/timers@0.1.0\x05\x07\x01B\x07\x01ks\x01\
+@\x01\x04names\0\0\x04\0\x03get\x01\x01\x01ps\x01@\0\0\x02\x04\0\x05names\x01\x03\
+\x04\0\x07secrets\x01\x03\x03\0\x1dstateous:routine/config@0.1.0\x05\x08\x01B\x04\
+\x01m\x04\x05debug\x04info\x04warn\x05error\x04\0\x05level\x03\0\0\x01@\x02\x05l\
+evel\x01\x04texts\x01\0\x04\0\x05write\x01\x02\x03\0\x1astateous:routine/log@0.1\
+.0\x05\x09\x02\x03\0\0\x04task\x03\0\x04task\x03\0\x0a\x02\x03\0\0\x07outcome\x03\
+\0\x07outcome\x03\0\x0c\x02\x03\0\0\x07failure\x03\0\x07failure\x03\0\x0e\x04\0>\
+stateous:routine/routine-with-all-of-its-exports-removed@0.1.0\x04\0\x0b-\x01\0'\
+routine-with-all-of-its-exports-removed\x03\0\0\0G\x09producers\x01\x0cprocessed\
+-by\x02\x0dwit-component\x070.258.3\x10wit-bindgen-rust\x060.61.1";
 #[inline(never)]
 #[doc(hidden)]
 pub fn __link_custom_section_describing_imports() {

@@ -132,6 +132,48 @@ impl<T> Context<T> {
         Ok(self.host.schedule(event.into_raw()?, after.into().as_str())?)
     }
 
+    /// A plain setting that the supervisor's owner made in `stateous.toml`; `None` when there is none of this name.
+    pub fn setting(&self, name: &str) -> Option<String> {
+        self.host.setting(name)
+    }
+
+    /// The names of all plain settings, sorted.
+    pub fn settings(&self) -> Vec<String> {
+        self.host.settings()
+    }
+
+    /// The names of the secrets that this routine may use in the headers of its requests, sorted. A secret itself is never
+    /// read: `{{secret:NAME}}` stands for it.
+    pub fn secrets(&self) -> Vec<String> {
+        self.host.secrets()
+    }
+
+    /// Begins an HTTP request.
+    ///
+    /// ```
+    /// # use stateous_routine::prelude::*;
+    /// # fn look(ctx: &Context) -> Result<Waiting> {
+    /// let answer = ctx
+    ///     .request("GET", "https://api.example.com/v1/orders/7")
+    ///     .header("authorization", "Bearer {{secret:API_TOKEN}}")
+    ///     .send()?;
+    /// if answer.is_success() {
+    ///     let order: Value = answer.json()?;
+    /// #   let _ = order;
+    /// }
+    /// # Ok(Waiting) }
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn request(&self, method: &str, url: &str) -> crate::Request {
+        let parts =
+            crate::RequestParts { method: method.to_owned(), url: url.to_owned(), ..Default::default() };
+        crate::Request {
+            parts,
+            #[cfg(not(target_family = "wasm"))]
+            host: Rc::clone(&self.host),
+        }
+    }
+
     /// Writes a line to the supervisor's log, which is not kept with the token.
     pub fn log(&self, level: Level, text: impl Display) {
         self.host.log(level, &text.to_string());

@@ -11,6 +11,10 @@ pub enum Error {
     /// The host refused the call.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// An HTTP request has no answer.
+    #[cfg(feature = "http")]
+    #[error(transparent)]
+    Http(#[from] crate::HttpError),
     /// A value of the routine could not become JSON.
     #[error("{what} cannot be written as JSON")]
     Encode {

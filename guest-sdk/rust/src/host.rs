@@ -33,6 +33,12 @@ pub(crate) trait Host {
     fn memory_keys(&self) -> Vec<String>;
     fn note(&self, text: &str) -> Result<(), Refusal>;
     fn schedule(&self, event: RawEvent, after: &str) -> Result<(), Refusal>;
+    fn setting(&self, name: &str) -> Option<String>;
+    fn settings(&self) -> Vec<String>;
+    fn secrets(&self) -> Vec<String>;
+    /// Only natively: in a guest a request goes to WASI straight away, so that a routine which sends none imports none.
+    #[cfg(all(feature = "http", not(target_family = "wasm")))]
+    fn http(&self, request: &crate::RequestParts) -> Result<crate::Response, crate::HttpError>;
     fn log(&self, level: Level, text: &str);
 }
 

@@ -64,6 +64,8 @@ mod error;
 mod event;
 mod failure;
 mod host;
+#[cfg(feature = "http")]
+mod http;
 mod memory;
 mod outcome;
 mod task;
@@ -93,6 +95,8 @@ pub use error::{Error, Refusal, RefusalCode};
 pub use event::{Event, RawEvent};
 pub use failure::Failure;
 pub use host::Level;
+#[cfg(feature = "http")]
+pub use http::{HttpError, Request, RequestParts, Response};
 pub use memory::Memory;
 pub use outcome::{IntoOutcome, Outcome, Waiting};
 pub use stateous_routine_macros::{Event, routine};

@@ -8,7 +8,7 @@ use std::sync::Once;
 
 use serde::de::DeserializeOwned;
 
-use crate::bindings::stateous::routine::{context, log, memory, notes, timers, types};
+use crate::bindings::stateous::routine::{config, context, log, memory, notes, timers, types};
 use crate::error::Refusal;
 use crate::host::{Host, Level, attempt};
 use crate::task::{EnteredBy, Task};
@@ -85,6 +85,18 @@ impl Host for Imports {
 
     fn schedule(&self, event: RawEvent, after: &str) -> Result<(), Refusal> {
         Ok(timers::schedule(&event.into(), after)?)
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        config::get(name)
+    }
+
+    fn settings(&self) -> Vec<String> {
+        config::names()
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        config::secrets()
     }
 
     fn log(&self, level: Level, text: &str) {

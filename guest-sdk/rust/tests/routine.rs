@@ -186,3 +186,48 @@ fn the_mock_refuses_what_the_host_would() {
     ctx.note("   ").unwrap();
     assert!(mock.notes().is_empty());
 }
+
+#[derive(Event)]
+enum Looked {
+    Found { city: String },
+    Denied,
+}
+
+#[routine]
+fn looks_up(ctx: &Context) -> Result<Looked> {
+    let host = ctx.setting("host").ok_or_else(|| Failure::fatal("no `host` is set"))?;
+    let request = ctx
+        .request("POST", &format!("https://{host}/cities?key=1"))
+        .header("authorization", "Bearer {{secret:API_TOKEN}}")
+        .json(&json!({"zip": 3000}))?;
+    match request.send() {
+        Ok(answer) if answer.is_success() => Ok(Looked::Found { city: answer.json::<String>()? }),
+        Ok(answer) => Err(Failure::retryable(format!("answered {}", answer.status))),
+        Err(stateous_routine::Error::Http(error)) if error.is_denied() => {
+            assert_eq!(
+                error.to_string(),
+                "POST https://api/cities: HTTP-request-denied (the supervisor's log says which line of stateous.toml or \
+                 --http would allow it)"
+            );
+            Ok(Looked::Denied)
+        }
+        Err(other) => Err(other.into()),
+    }
+}
+
+#[test]
+fn settings_secrets_and_requests_have_a_mock() {
+    let mock = Mock::new(json!({})).setting("host", "api").secret("API_TOKEN");
+    assert_eq!(mock.run(looks_up).event(), "denied");
+
+    let mock = mock.answers(|request| {
+        assert_eq!((&*request.method, &*request.url), ("POST", "https://api/cities?key=1"));
+        assert_eq!(request.headers[0], ("authorization".into(), "Bearer {{secret:API_TOKEN}}".into()));
+        assert_eq!(request.body, br#"{"zip":3000}"#);
+        let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+        Ok(stateous_routine::Response { status: 200, headers, body: b"\"Bern\"".to_vec() })
+    });
+    let ended = mock.run(looks_up);
+    assert_eq!((ended.event(), &ended.payload()["city"]), ("found", &json!("Bern")));
+    assert_eq!(mock.context::<Value>().unwrap().secrets(), ["API_TOKEN"]);
+}

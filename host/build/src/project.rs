@@ -102,7 +102,7 @@ impl Project {
     ) -> Result<Vec<Built>, BuildError> {
         let name = self.name();
         let digest = source::digest(&self.folder, &build)?;
-        let earlier = options.earlier.as_ref().map(|folder| folder.join(&name).with_extension("wasm"));
+        let earlier = options.earlier.as_ref().map(|folder| folder.join(format!("{name}.wasm")));
         if let Some(component) = earlier.and_then(|file| std::fs::read(file).ok())
             && stateous_inspect::marked(&component, source::SECTION).as_ref() == Some(&digest)
         {

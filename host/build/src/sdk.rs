@@ -35,6 +35,7 @@ const C: &[SdkFile] = files!("c":
 
 const GO: &[SdkFile] = files!("go":
     "README.md" "context.go" "event.go" "failure.go" "go.mod" "internal/bindings/export_wit_world/run.go"
+    "internal/bindings/stateous_routine_config/empty.s" "internal/bindings/stateous_routine_config/wit_bindings.go"
     "internal/bindings/stateous_routine_context/empty.s" "internal/bindings/stateous_routine_context/wit_bindings.go"
     "internal/bindings/stateous_routine_log/empty.s" "internal/bindings/stateous_routine_log/wit_bindings.go"
     "internal/bindings/stateous_routine_memory/empty.s" "internal/bindings/stateous_routine_memory/wit_bindings.go"

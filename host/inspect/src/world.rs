@@ -12,9 +12,11 @@ use wit_parser::Resolve;
 
 use crate::shape;
 
-/// The WASI packages that the host links, and the version line of all of them.
+/// The WASI packages that the host links whole, and the version line of all of them.
 const WASI_PACKAGES: [&str; 6] =
     ["wasi:cli", "wasi:clocks", "wasi:filesystem", "wasi:io", "wasi:random", "wasi:sockets"];
+/// Of `wasi:http` only these: requests go out, none come in.
+const WASI_HTTP: [&str; 2] = ["types", "outgoing-handler"];
 const WASI_VERSION: Version = Version { major: 0, minor: 2, patch: 0 };
 
 /// Our world `stateous:routine/routine`.
@@ -98,7 +100,8 @@ impl World {
     pub(crate) fn offer(&self, import: &str) -> Offer<'_> {
         let Some((package, interface, version)) = split(import) else { return Offer::Unknown };
         let ours = package == self.package;
-        if !ours && !WASI_PACKAGES.contains(&package) {
+        let http = package == "wasi:http" && WASI_HTTP.contains(&interface);
+        if !ours && !http && !WASI_PACKAGES.contains(&package) {
             return Offer::Unknown;
         }
         let line = if ours { self.version } else { WASI_VERSION };

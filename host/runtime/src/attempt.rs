@@ -2,7 +2,7 @@
 
 use tokio::task::yield_now;
 
-use crate::capabilities::{context, log, memory, notes, timers};
+use crate::capabilities::{config, context, http, log, memory, notes, timers};
 use crate::limiter::Limiter;
 use crate::limits::Limits;
 use crate::ports::Ports;
@@ -23,6 +23,8 @@ pub(crate) struct Attempt {
     pub(crate) memory: memory::State,
     pub(crate) notes: notes::State,
     pub(crate) timers: timers::State,
+    pub(crate) config: config::Config,
+    pub(crate) http: http::State,
     pub(crate) log: log::State,
     work: usize,
 }
@@ -32,12 +34,14 @@ impl Attempt {
         Self {
             limiter: Limiter::new(limits.memory_bytes),
             wasi: Wasi::new(),
-            ports: Box::new(ports),
             context: context::State::new(std::mem::take(&mut task.context)),
             memory: memory::State::new(std::mem::take(&mut task.memory)),
             notes: notes::State::default(),
             timers: timers::State::default(),
+            config: ports.config(),
+            http: http::State::new(ports.web()),
             log: log::State::default(),
+            ports: Box::new(ports),
             work: 0,
         }
     }

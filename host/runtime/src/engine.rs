@@ -70,10 +70,11 @@ pub(crate) fn compiling() -> wasmtime::Result<Engine> {
     Engine::new(&config)
 }
 
-/// Everything that a routine may import: our world, and WASI with nothing granted.
+/// Everything that a routine may import: our world, WASI with nothing granted, and outgoing HTTP.
 pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<Attempt>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+    wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker)?;
     Routine::add_to_linker::<_, HasSelf<_>>(&mut linker, |attempt| attempt)?;
     Ok(linker)
 }

@@ -17,6 +17,7 @@ mod limits;
 mod options;
 mod ports;
 mod task;
+mod web;
 
 mod prepare;
 mod prepare_error;
@@ -31,16 +32,20 @@ mod engine;
 mod forms;
 mod json;
 mod limiter;
+mod local;
 mod outcome;
 mod shelf;
 mod stop;
 mod text;
 mod wasi;
 
+pub use capabilities::config::Config;
 pub use compile::compile_worker;
 pub use limits::Limits;
+pub use local::{LocalComponent, read_local};
 pub use options::{CompileWorker, RuntimeError, RuntimeOptions};
 pub use ports::{Level, PortError, Ports, Refusal, RefusalCode};
 pub use prepare::{Prepared, Runtime};
 pub use prepare_error::PrepareError;
 pub use task::{Ended, Event, Outcome, Schedule, Stats, StopCode, Task};
+pub use web::{Patience, Web, WebBody, WebError};

@@ -3,7 +3,12 @@
 //! Every value has passed the checks of its form before a port is called, so a port has to keep it, not to
 //! judge it.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
+
+use crate::capabilities::config::Config;
+use crate::web::Web;
 
 /// What happens outside when a guest uses a capability. Made anew for each attempt.
 ///
@@ -18,6 +23,12 @@ pub trait Ports: Send + 'static {
 
     /// Adds a line to the token's history: 1 to 500 characters. Durable when it returns.
     async fn note(&mut self, text: &str) -> Result<(), PortError>;
+
+    /// Settings and the names of secrets; asked once, when the attempt begins.
+    fn config(&self) -> Config;
+
+    /// Where the guest's HTTP requests go; asked once, when the attempt begins.
+    fn web(&self) -> Arc<dyn Web>;
 
     /// A line for the log. Must not block.
     fn log(&mut self, level: Level, text: &str);

@@ -1,6 +1,7 @@
 //! Why a component could not be prepared for running.
 
 use std::error::Error;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use stateous_inspect::Problem;
@@ -64,6 +65,14 @@ pub enum PrepareError {
         /// What does not fit.
         message: String,
     },
+    /// A file of this machine is no routine.
+    #[error("{} cannot be run: {why}", path.display())]
+    Local {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Not the component's fault: the host could not do its part. Worth another try.
     #[error("the component {digest} could not be prepared: {message}")]
     Host {
@@ -84,6 +93,7 @@ impl PrepareError {
             Self::Compile { .. } => "compile_failed",
             Self::CompileLimit { .. } => "compile_limit",
             Self::DoesNotFit { .. } => "does_not_fit",
+            Self::Local { .. } => "local_component",
             Self::Host { .. } => "host",
         }
     }
@@ -92,7 +102,11 @@ impl PrepareError {
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
-            Self::Fetch { .. } | Self::WrongDigest { .. } | Self::Host { .. } | Self::CompileLimit { .. }
+            Self::Fetch { .. }
+                | Self::WrongDigest { .. }
+                | Self::Host { .. }
+                | Self::CompileLimit { .. }
+                | Self::Local { .. }
         )
     }
 }

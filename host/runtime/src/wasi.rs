@@ -21,7 +21,7 @@ const TAIL_BYTES: usize = 8 << 10;
 
 /// The WASI half of an attempt.
 pub(crate) struct Wasi {
-    table: ResourceTable,
+    pub(crate) table: ResourceTable,
     ctx: WasiCtx,
     pub(crate) stdout: Printed,
     pub(crate) stderr: Printed,

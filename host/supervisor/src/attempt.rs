@@ -7,12 +7,13 @@
 //! nothing runs                         routine stopped
 //! ```
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use stateous_api::{ClientError, Disposition, Grant, Raw, RoutineLimits, StartedRequest};
-use stateous_runtime::{Ended, Event, Limits, Task};
+use stateous_api::{ClientError, Disposition, Grant, Raw, ReturnRequest, RoutineLimits, StartedRequest};
+use stateous_runtime::{Ended, Event, Limits, LocalComponent, Outcome, PrepareError, Task, read_local};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -26,6 +27,7 @@ use crate::reach::Unanswered;
 use crate::routines::Routines;
 use crate::sender::{Delivery, unwritten};
 use crate::supervisor::{AttemptId, Supervisor, sentence};
+use crate::web::of_state;
 
 /// A routine without a wall limit of its own outlives its state's timeout by so much: the control plane's timer decides,
 /// and this supervisor hears of it at its next heartbeat.
@@ -57,6 +59,9 @@ impl Attempt {
         info!(task.id = task, token.id = %token, attempt, "task {task}: {state} of {token}, attempt {attempt}");
 
         let reporter = Reporter { supervisor: self.supervisor.name.clone(), attempt };
+        if let Some(why) = self.not_to_begin() {
+            return self.give_back(&id, why).await;
+        }
         let ready = tokio::select! {
             loss = self.held.lease.lost() => return log_lost(&id, loss, &self.held.lease),
             ready = self.make_ready(&id, &reporter, routines) => ready,
@@ -78,8 +83,8 @@ impl Attempt {
     ) -> Option<Result<R::Ready, String>> {
         let (task, token) = (id.task, &id.token);
         let supervisor = &self.supervisor;
-        self.held.lease.fresh().await;
-        let body = StartedRequest { supervisor: supervisor.name.clone(), attempt: id.attempt };
+        let incarnation = Some(supervisor.incarnation.clone());
+        let body = StartedRequest { supervisor: supervisor.name.clone(), attempt: id.attempt, incarnation };
         match supervisor.reach.call(|_| supervisor.client.started(task, &body)).await {
             Ok(Disposition::Run) => {}
             Ok(Disposition::Skip { reason }) => {
@@ -106,6 +111,9 @@ impl Attempt {
                 Err(reporter.failed(&format!("this supervisor has no routine for '{state}'"), true)),
             );
         };
+        if let Some(path) = self.local() {
+            return Some(self.make_local_ready(id, reporter, routines, path).await);
+        }
         let fetch = async {
             match supervisor.reach.call(|_| supervisor.client.component(&pinned.digest)).await {
                 Ok(bytes) => Ok(Vec::from(bytes)),
@@ -126,6 +134,67 @@ impl Attempt {
         }
     }
 
+    /// Why this attempt is not to begin here, if it is not.
+    fn not_to_begin(&self) -> Option<&'static str> {
+        if self.supervisor.reach.is_stopping() {
+            return Some("this supervisor is stopping");
+        }
+        (!self.held.lease.is_fresh()).then_some("less than a quarter of its lease is left")
+    }
+
+    /// Gives the task back, so that another supervisor gets it at once and no failure is counted. When that cannot be said,
+    /// the lease says it later.
+    async fn give_back(&self, id: &AttemptId, why: &str) {
+        let (task, token, supervisor) = (id.task, &id.token, &self.supervisor);
+        // No heartbeat is to bring it back.
+        self.held.lease.taken_back();
+        let body = ReturnRequest {
+            supervisor: supervisor.name.clone(),
+            attempt: id.attempt,
+            incarnation: Some(supervisor.incarnation.clone()),
+        };
+        match supervisor.reach.call(|_| supervisor.client.give_back(task, &body)).await {
+            Ok(()) => {
+                supervisor.metrics.returned.inc();
+                info!(task.id = task, token.id = %token, "task {task} of {token}: given back: {why}");
+            }
+            Err(Unanswered::No(error)) => {
+                let sentence = sentence(&error);
+                warn!(task.id = task, token.id = %token, "task {task} of {token}: not given back: {sentence}");
+            }
+            Err(Unanswered::GaveUp) => {
+                warn!(task.id = task, token.id = %token, "task {task} of {token}: left to its lease: {why}");
+            }
+        }
+    }
+
+    /// The component of this machine that runs in place of the uploaded one, if the settings name one.
+    fn local(&self) -> Option<&Path> {
+        let state = format!("{}/{}", self.grant.workflow, self.grant.state_name());
+        self.supervisor.local.get(&state).map(PathBuf::as_path)
+    }
+
+    async fn make_local_ready<R: Routines>(
+        &self,
+        id: &AttemptId,
+        reporter: &Reporter,
+        routines: &R,
+        path: &Path,
+    ) -> Result<R::Ready, String> {
+        let (task, token, file) = (id.task, &id.token, path.to_owned());
+        let read = tokio::task::spawn_blocking(move || read_local(&file)).await;
+        let ready = match read {
+            Ok(Ok(LocalComponent { digest, bytes })) => {
+                info!(task.id = task, token.id = %token, digest, "task {task} of {token}: runs {}", path.display());
+                routines.prepare(&digest, async { Ok(bytes) }).await
+            }
+            Ok(Err(error)) => Err(error),
+            Err(panic) => Err(PrepareError::Local { path: path.to_owned(), why: panic.to_string() }),
+        };
+        self.held.lease.fresh().await;
+        ready.map_err(|error| reporter.unprepared(&error))
+    }
+
     /// Runs the routine while what it writes is sent, and sees its report through.
     async fn run_ready<R: Routines>(
         &mut self,
@@ -140,10 +209,15 @@ impl Attempt {
         // A set, so that the sender ends with this attempt.
         let mut sender = JoinSet::new();
         sender.spawn(Arc::clone(supervisor).send_in_order(to_send));
-        let ports =
-            OutboxPorts { supervisor: Arc::clone(supervisor), id: id.clone(), written: written.clone() };
-        let pinned = self.grant.routine.as_ref().map(|routine| routine.limits).unwrap_or_default();
-        let limits = limits(pinned, self.deadline_left());
+        let pinned = self.grant.routine.as_ref().map(|routine| routine.limits.clone()).unwrap_or_default();
+        let limits = limits(&pinned, self.deadline_left());
+        let ports = OutboxPorts {
+            supervisor: Arc::clone(supervisor),
+            id: id.clone(),
+            written: written.clone(),
+            asks: pinned.http,
+            secrets: of_state(&supervisor.secrets, &self.grant.workflow, self.grant.state_name()),
+        };
         // Whichever comes first; the routine's future is dropped with the others, which stops it.
         let stopped = tokio::select! {
             biased;
@@ -152,6 +226,12 @@ impl Attempt {
             ended = routines.run(ready, task, limits, ports) => Stopped::Ended(ended),
         };
         self.held.lease.only_sending();
+        match &stopped {
+            Stopped::Ended(ended) => supervisor.metrics.ended(outcome(ended), ended.stats.wall),
+            Stopped::Lost(Loss::TakenBack) => supervisor.metrics.lost("taken_back"),
+            Stopped::Lost(Loss::Over) => supervisor.metrics.lost("over"),
+            Stopped::Uncounted(_) => {}
+        }
         let report = match stopped {
             Stopped::Ended(ended) => reporter.ended(ended),
             Stopped::Lost(Loss::TakenBack) => {
@@ -219,7 +299,7 @@ impl Attempt {
 }
 
 /// The routine's limits, where it has any; the runtime caps them.
-fn limits(of: RoutineLimits, deadline_left: Option<Duration>) -> Limits {
+fn limits(of: &RoutineLimits, deadline_left: Option<Duration>) -> Limits {
     let usual = Limits::default();
     let wall = match (of.wall_ms, deadline_left) {
         (Some(ms), _) => Duration::from_millis(ms),
@@ -231,6 +311,16 @@ fn limits(of: RoutineLimits, deadline_left: Option<Duration>) -> Limits {
         memory_bytes: of.memory_bytes.unwrap_or(usual.memory_bytes),
         wall,
         ..usual
+    }
+}
+
+/// The word for an end in the metrics.
+fn outcome(ended: &Ended) -> &'static str {
+    match ended.outcome {
+        Outcome::Event(_) => "event",
+        Outcome::Waiting => "waiting",
+        Outcome::Failed { .. } => "failed",
+        Outcome::Stopped { code, .. } => code.as_str(),
     }
 }
 

@@ -74,6 +74,18 @@ impl Reporter {
         self.failed(&format!("write_refused: the control plane refused a {what}: {sentence}"), true)
     }
 
+    /// A message of the attempt was damaged on this supervisor's disk, so nobody knows what it said.
+    pub(crate) fn outbox_damaged(&self, why: &str) -> String {
+        self.failed(
+            &format!(
+                "outbox_damaged: a message of this attempt was damaged on the disk of {} and could not be sent ({why}); it is \
+                 kept aside in outbox.db",
+                self.supervisor
+            ),
+            true,
+        )
+    }
+
     fn body(&self, report: Report) -> String {
         json(&Report { attempt: Some(self.attempt), supervisor: Some(self.supervisor.clone()), ..report })
     }

@@ -54,8 +54,10 @@ impl Claims {
         while let Some(mut slots) = self.free_slots().await {
             let claim = self.request(id.clone(), slots.num_permits());
             let asked = Instant::now();
+            self.supervisor.progress.asks();
             let pause = match self.ask(&claim).await {
                 Ok((answer, sent)) => {
+                    self.supervisor.progress.answered();
                     refusals = 0;
                     if answer.grants.is_empty() {
                         // The same id again: should tasks have been taken for a claim that was let go, they come now.
@@ -68,6 +70,7 @@ impl Claims {
                 }
                 Err(Unanswered::No(error)) => {
                     warn!("the control plane refused a claim: {}", sentence(&error));
+                    self.supervisor.metrics.claims_refused.inc();
                     refusals += 1;
                     id = fresh(&mut random);
                     Duration::from_secs(1 << (refusals - 1).min(5)).min(Duration::from_secs(30))
@@ -90,12 +93,21 @@ impl Claims {
         let mut slots = tokio::select! {
             biased;
             () = self.stopping.reached(Stop::Graceful) => return None,
-            slot = Arc::clone(&self.slots).acquire_owned() => slot.ok()?,
+            slot = self.a_slot() => slot?,
         };
         while let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() {
             slots.merge(slot);
         }
         Some(slots)
+    }
+
+    /// The next slot that is free. While there is none, nothing is asked and no answer is owed.
+    async fn a_slot(&self) -> Option<OwnedSemaphorePermit> {
+        if let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() {
+            return Some(slot);
+        }
+        self.supervisor.progress.busy();
+        Arc::clone(&self.slots).acquire_owned().await.ok()
     }
 
     fn request(&self, id: String, max: usize) -> ClaimRequest {
@@ -105,6 +117,7 @@ impl Claims {
             request: Some(id),
             max: Some(u32::try_from(max).unwrap_or(u32::MAX)),
             wait_ms: Some(u64::try_from(WAIT.as_millis()).unwrap_or(u64::MAX)),
+            incarnation: Some(self.supervisor.incarnation.clone()),
             routines: true,
         }
     }
@@ -154,6 +167,7 @@ impl Claims {
         let granted_at = sent
             .checked_add(Duration::from_millis(answer.waited_ms))
             .map_or_else(Instant::now, |at| at.min(Instant::now()));
+        self.supervisor.metrics.claimed.inc_by(answer.grants.len() as u64);
         for grant in answer.grants {
             // The receiver outlives this loop.
             let _ = self.out.send(Claimed { grant, granted_at, slot: slots.split(1) });

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stateous_api::client::Client;
-use stateous_api::{ClientError, HeartbeatRequest};
+use stateous_api::{ClientError, HeartbeatRequest, Incarnation};
 use tokio::sync::oneshot;
 use tracing::warn;
 
@@ -29,13 +29,25 @@ impl Heartbeats {
     ///
     /// # Errors
     /// When the operating system gives no thread, or the URL is none.
-    pub(crate) fn start(name: &str, held: Arc<Held>, reach: Arc<Reach>) -> std::io::Result<Self> {
+    pub(crate) fn start(
+        name: &str,
+        incarnation: &Incarnation,
+        held: Arc<Held>,
+        reach: Arc<Reach>,
+    ) -> std::io::Result<Self> {
         // A client of its own: connections are driven by the runtime that made them.
         let client = Client::new(reach.url()).map_err(std::io::Error::other)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel::<()>();
-        let beat =
-            Beat { client, name: name.to_owned(), held, reach, failures: 0, not_before: Instant::now() };
+        let beat = Beat {
+            client,
+            name: name.to_owned(),
+            incarnation: incarnation.clone(),
+            held,
+            reach,
+            failures: 0,
+            not_before: Instant::now(),
+        };
         std::thread::Builder::new().name("heartbeats".into()).spawn(move || {
             runtime.block_on(async {
                 tokio::select! {
@@ -51,6 +63,7 @@ impl Heartbeats {
 struct Beat {
     client: Client,
     name: String,
+    incarnation: Incarnation,
     held: Arc<Held>,
     reach: Arc<Reach>,
     /// Heartbeats in a row without an answer.
@@ -107,7 +120,11 @@ impl Beat {
 
     /// Sends one heartbeat. Leases go on ending while it has no answer.
     async fn send(&self, named: &[u64], within: Duration) -> Result<Vec<u64>, ClientError> {
-        let body = HeartbeatRequest { supervisor: self.name.clone(), tasks: named.to_vec() };
+        let body = HeartbeatRequest {
+            supervisor: self.name.clone(),
+            tasks: named.to_vec(),
+            incarnation: Some(self.incarnation.clone()),
+        };
         let answer = tokio::time::timeout(within, self.client.heartbeat(&body));
         tokio::pin!(answer);
         loop {

@@ -64,6 +64,11 @@ impl Lease {
         }
     }
 
+    /// Whether a quarter of the lease or more is left.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.state().renewed_at.elapsed() <= self.length * 3 / 4
+    }
+
     /// Returns once a quarter of the lease or more is left, so that what begins now is not cut off at once. Heartbeats
     /// bring that about.
     pub(crate) async fn fresh(&self) {

@@ -25,14 +25,17 @@ mod claims;
 mod drain;
 mod heartbeats;
 mod lease;
+mod operations;
 mod ports;
 mod reach;
 mod sender;
 mod supervise;
 mod supervisor;
+mod web;
 
 pub use clock::{Clock, SystemClock};
 pub use routines::Routines;
 pub use settings::{Given, Settings, SettingsError};
 pub use stop::{Stop, Stopper, Stopping};
 pub use supervise::{End, Error, Options, supervise};
+pub use web::{HttpSettings, Secret, Secrets};

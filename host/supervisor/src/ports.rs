@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use stateous_runtime::{Level, PortError, Ports, Refusal, RefusalCode};
+use stateous_runtime::{Config, Level, PortError, Ports, Refusal, RefusalCode, Web};
 use tokio::sync::mpsc;
 use tracing::{debug, error, info, warn};
 
 use crate::bodies;
 use crate::outbox::{Kind, Message, OutboxError};
 use crate::supervisor::{AttemptId, Supervisor};
+use crate::web::Secrets;
 
 /// The ports of one attempt.
 pub(crate) struct OutboxPorts {
@@ -17,6 +18,10 @@ pub(crate) struct OutboxPorts {
     pub(crate) id: AttemptId,
     /// Where written messages go to be sent, in order.
     pub(crate) written: mpsc::UnboundedSender<Message>,
+    /// Which requests the routine was uploaded with.
+    pub(crate) asks: Vec<String>,
+    /// The secrets that its state may use.
+    pub(crate) secrets: Secrets,
 }
 
 impl OutboxPorts {
@@ -28,7 +33,7 @@ impl OutboxPorts {
                 let _ = self.written.send(message);
                 Ok(())
             }
-            Err(full @ OutboxError::Full) => {
+            Err(full @ (OutboxError::Full | OutboxError::Crowded { .. })) => {
                 error!(task.id = self.id.task, token.id = %self.id.token, "task {} of {}: {full}", self.id.task, self.id.token);
                 Err(PortError::Refused(Refusal::new(RefusalCode::OutboxFull, full.to_string())))
             }
@@ -59,6 +64,15 @@ impl Ports for OutboxPorts {
 
     async fn note(&mut self, text: &str) -> Result<(), PortError> {
         self.write(Kind::Note, bodies::note(self.id.attempt, text)).await
+    }
+
+    fn config(&self) -> Config {
+        let secrets = self.secrets.keys().cloned().collect();
+        Config { settings: self.supervisor.settings.clone(), secrets }
+    }
+
+    fn web(&self) -> Arc<dyn Web> {
+        self.supervisor.out.of(self.id.clone(), &self.asks, self.secrets.clone())
     }
 
     fn log(&mut self, level: Level, text: &str) {

@@ -99,6 +99,11 @@ impl Reach {
         }
     }
 
+    /// Whether a stop was asked for.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.asked()
+    }
+
     /// Somebody got an answer.
     pub(crate) fn reached(&self) {
         let mut outage = self.outage();

@@ -127,7 +127,11 @@ impl Supervisor {
     }
 
     async fn still_held(&self, task: u64) -> Result<bool, Unanswered> {
-        let body = HeartbeatRequest { supervisor: self.name.clone(), tasks: vec![task] };
+        let body = HeartbeatRequest {
+            supervisor: self.name.clone(),
+            tasks: vec![task],
+            incarnation: Some(self.incarnation.clone()),
+        };
         let lost = self.reach.call(|_| self.client.heartbeat(&body)).await?;
         Ok(lost.is_empty())
     }

@@ -1,12 +1,14 @@
 //! One supervisor from its start to its stop.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
-use stateous_api::{Client, ClientError};
+use stateous_api::{Client, ClientError, Incarnation};
+use stateous_runtime::{PrepareError, read_local};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tracing::{error, info, warn};
@@ -16,12 +18,14 @@ use crate::claims::{Claimed, Claims};
 use crate::clock::Clock;
 use crate::heartbeats::Heartbeats;
 use crate::lease::{Held, Lease};
+use crate::operations::{self, Metrics, Progress};
 use crate::outbox::{Identity, OpenError, Outbox, OutboxError};
 use crate::reach::{Reach, Unanswered};
 use crate::routines::Routines;
 use crate::settings::Settings;
 use crate::stop::{Stop, Stopping};
 use crate::supervisor::{Supervisor, sentence};
+use crate::web::Outgoing;
 
 /// No lease is counted for longer, whatever a server says.
 const LEASE_MAX: Duration = Duration::from_secs(86_400);
@@ -78,6 +82,22 @@ pub enum Error {
         /// What came.
         sentence: String,
     },
+    /// A component that the settings name.
+    #[error("routines.\"{state}\": {error}")]
+    Local {
+        /// The state that it is to serve.
+        state: String,
+        /// What is wrong with it.
+        error: PrepareError,
+    },
+    /// Nobody can ask there how it gets on.
+    #[error("cannot listen on {address} (`listen` in stateous.toml): {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
     /// The operating system gave no thread.
     #[error("cannot start the thread for heartbeats: {0}")]
     Thread(std::io::Error),
@@ -100,16 +120,32 @@ pub async fn supervise<R: Routines>(
     let mut fresh = [0; 16];
     random.fill_bytes(&mut fresh);
     let client = Client::new(&settings.url).map_err(Error::Url)?;
-    let (outbox, identity) = Outbox::open(folder, &hex::encode(fresh))?;
+    let (outbox, identity) = Outbox::open_within(folder, &hex::encode(fresh), settings.outbox_bytes)?;
     let reach = Arc::new(Reach::new(client.url(), options.stopping.clone(), random.random()));
     let supervisor = Arc::new(Supervisor {
         name: settings.name.clone(),
+        incarnation: Incarnation { folder: identity.folder.clone(), start: identity.starts },
         client,
         reach,
         outbox: outbox.clone(),
         held: Arc::default(),
         clock: options.clock,
+        out: Arc::new(Outgoing::new(settings.http.clone())),
+        slots: settings.slots,
+        metrics: Metrics::new(),
+        progress: Arc::new(Progress::new()),
+        settings: settings.settings.clone(),
+        secrets: settings.secrets.clone(),
+        local: settings.routines.clone(),
     });
+    let _operations = match settings.listen {
+        None => None,
+        Some(address) => {
+            let listener =
+                operations::bind(address).await.map_err(|source| Error::Listen { address, source })?;
+            Some(operations::answer(listener, Arc::clone(&supervisor)))
+        }
+    };
     let held = Arc::clone(&supervisor.held);
     let work = Work { supervisor, routines: options.routines, stopping: options.stopping.clone() };
     let end = tokio::select! {
@@ -152,8 +188,13 @@ impl<R: Routines> Work<R> {
             "{name} serves {states}; the control plane is {}",
             reach.url()
         );
+        for (state, path) in &self.supervisor.local {
+            read_local(path).map_err(|error| Error::Local { state: state.clone(), error })?;
+            warn!(state, "{state} runs {} of this machine, whatever was uploaded", path.display());
+        }
         let heartbeats =
-            Heartbeats::start(name, Arc::clone(held), Arc::clone(reach)).map_err(Error::Thread)?;
+            Heartbeats::start(name, &self.supervisor.incarnation, Arc::clone(held), Arc::clone(reach))
+                .map_err(Error::Thread)?;
         self.supervisor.drain().await.map_err(Error::Left)?;
         let slots = Arc::new(Semaphore::new(settings.slots));
         let (out, claimed) = mpsc::unbounded_channel();
@@ -180,6 +221,7 @@ impl<R: Routines> Work<R> {
             tokio::select! {
                 () = self.stopping.reached(Stop::Graceful), if !told => {
                     told = true;
+                    self.supervisor.progress.stops();
                     let n = attempts.len();
                     info!(
                         routines = n,

@@ -1,22 +1,38 @@
 //! What everything that runs in one supervisor shares.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use stateous_api::{Client, ClientError};
+use stateous_api::{Client, ClientError, Incarnation};
 
 use crate::clock::Clock;
 use crate::lease::Held;
+use crate::operations::{Metrics, Progress};
 use crate::outbox::{Kind, NewMessage, Outbox};
 use crate::reach::Reach;
+use crate::web::{Outgoing, Secrets};
 
 /// One running supervisor.
 pub(crate) struct Supervisor {
     pub(crate) name: String,
+    /// Which start of which folder this is.
+    pub(crate) incarnation: Incarnation,
     pub(crate) client: Client,
     pub(crate) reach: Arc<Reach>,
     pub(crate) outbox: Outbox,
     pub(crate) held: Arc<Held>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) out: Arc<Outgoing>,
+    pub(crate) slots: usize,
+    pub(crate) metrics: Metrics,
+    pub(crate) progress: Arc<Progress>,
+    /// What routines may read.
+    pub(crate) settings: BTreeMap<String, String>,
+    /// What routines may use in headers.
+    pub(crate) secrets: Secrets,
+    /// Components of this machine that run in place of uploaded ones, by `<workflow>/<state>`.
+    pub(crate) local: BTreeMap<String, PathBuf>,
 }
 
 /// Which attempt of which task: enough to write messages about it and to name it in log lines.

@@ -12,7 +12,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail};
 use stateous_build::{JS_TOOLS, NODE, TOOLS, Tool};
 
-use super::debian::Apt;
+use crate::apt::Apt;
 use crate::shell::{output, say};
 
 /// Makes every tool be there.
@@ -114,14 +114,13 @@ fn pip(tools: &Path) -> Result<Command> {
 }
 
 fn pip_of_debian(tools: &Path, place: &Path) -> Result<()> {
-    let apt = Apt::that_knows("python3-pip-whl", tools)?;
     let work = tempfile::Builder::new().prefix("pip-").tempdir_in(tools).context("cannot make a folder")?;
-    output(apt.command("apt-get").args(["download", "python3-pip-whl"]).current_dir(work.path()))?;
-    fs::create_dir_all(place).with_context(|| format!("cannot make {}", place.display()))?;
-    for deb in fs::read_dir(work.path()).context("cannot list a folder")?.flatten() {
-        output(Command::new("dpkg-deb").arg("--extract").arg(deb.path()).arg(place))?;
-    }
-    Ok(())
+    let apt = Apt::that_knows("python3-pip-whl", work.path())?;
+    let apt = apt.context(
+        "python3 has no pip, and no package source of this machine has python3-pip-whl: install python3-pip",
+    )?;
+    let unpacked = apt.unpack(&["python3-pip-whl".to_owned()], work.path())?;
+    fs::rename(&unpacked, place).with_context(|| format!("cannot make {}", place.display()))
 }
 
 /// What builds JavaScript, from the SDK's lock file.

@@ -235,6 +235,14 @@ impl Client {
         self.steer(token, "cancel").await
     }
 
+    /// *Ours*: lets a failed top token enter its last state again, as a new visit with empty memory.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn retry(&self, token: &str) -> Result<Token, ClientError> {
+        self.steer(token, "retry").await
+    }
+
     /// Uploads a component and puts it in force for a state.
     ///
     /// # Errors
@@ -249,6 +257,7 @@ impl Client {
             ("fuel", number(push.limits.fuel)),
             ("memory_bytes", number(push.limits.memory_bytes)),
             ("wall_ms", number(push.limits.wall_ms)),
+            ("http", (!push.limits.http.is_empty()).then(|| push.limits.http.join("\n"))),
         ] {
             if let Some(value) = value {
                 query(request.url_mut(), name, &value);

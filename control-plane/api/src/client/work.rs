@@ -8,7 +8,8 @@ use serde::Deserialize;
 use super::{ANSWER, Client, ClientError, Page, TasksQuery, json};
 use crate::{
     BatchAnswer, BatchRequest, BatchResult, ClaimAnswer, ClaimRequest, Disposition, HeartbeatAnswer,
-    HeartbeatRequest, MemoryRequest, NoteRequest, Report, StartedRequest, Supervisor, Task, Token,
+    HeartbeatRequest, MemoryRequest, NoteRequest, Report, ReturnRequest, StartedRequest, Supervisor, Task,
+    Token,
 };
 
 /// What a supervisor's stored message says about a task.
@@ -76,6 +77,15 @@ impl Client {
     pub async fn started(&self, task: u64, body: &StartedRequest) -> Result<Disposition, ClientError> {
         let request = self.with_body(Method::POST, &["tasks", &task.to_string(), "started"], json(body))?;
         self.read(&self.send(request, ANSWER).await?)
+    }
+
+    /// Gives back a task that was claimed and did not begin.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn give_back(&self, task: u64, body: &ReturnRequest) -> Result<(), ClientError> {
+        let request = self.with_body(Method::POST, &["tasks", &task.to_string(), "return"], json(body))?;
+        self.send(request, ANSWER).await.map(drop)
     }
 
     /// Renews leases. Answers the tasks that the supervisor no longer holds.

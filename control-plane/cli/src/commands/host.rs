@@ -24,6 +24,7 @@ impl Host {
             RuntimeOptions::new(folder.join(".stateous/cache"), CompileWorker::new(this, ["compile-worker"]));
         options.slots = settings.slots;
         options.caps = settings.caps;
+        options.cache_bytes_max = settings.cache_bytes;
         let runtime = Arc::new(Runtime::new(options)?);
         Ok(Self { folder: folder.to_owned(), settings, runtime })
     }

@@ -2,8 +2,33 @@
 
 use super::words::quote;
 use crate::loaded::{Loaded, Member};
-use crate::model::{Task, TaskStatus};
+use crate::model::{Incarnation, Task, TaskStatus};
 use crate::refusal::{Code, Refusal};
+
+/// A supervisor that speaks for a task that it holds.
+#[derive(Clone, Copy)]
+pub(super) struct By<'i> {
+    /// Its name.
+    pub(super) supervisor: &'i str,
+    /// Which start of it, if it says so.
+    pub(super) incarnation: Option<&'i Incarnation>,
+}
+
+/// The task, if this very supervisor works on it; with `attempt`, on that attempt. Another one with its name does not.
+pub(super) fn held_by<'l>(
+    loaded: &'l Loaded,
+    id: u64,
+    by: By<'_>,
+    attempt: Option<u64>,
+) -> Result<(&'l Task, &'l Member), Refusal> {
+    let (task, member) = worked_on(loaded, id, Some(by.supervisor), attempt)?;
+    if by.incarnation.is_some_and(|incarnation| !incarnation.speaks_for(task.request.as_deref())) {
+        let message =
+            format!("task {id} is held by another supervisor that is named {}", quote(by.supervisor));
+        return Err(Refusal::new(Code::TaskNotHeld, message));
+    }
+    Ok((task, member))
+}
 
 /// The task, if it is still worked on; with `supervisor`, by it; with `attempt`, on that attempt.
 pub(super) fn worked_on<'l>(

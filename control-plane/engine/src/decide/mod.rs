@@ -4,6 +4,7 @@
 //! work on a [`draft::Draft`], a copy of the loaded rows that remembers what was changed, and all movement of a token goes
 //! through [`moves`]; what moves its parent and children with it is in [`family`]. Nothing here does IO: what is not in [`Loaded`] does not exist.
 
+mod back;
 mod clock;
 mod deferred;
 mod draft;
@@ -12,6 +13,7 @@ mod fire;
 mod held;
 mod moves;
 mod report;
+mod retry;
 mod start;
 mod steer;
 mod tasks;
@@ -53,16 +55,26 @@ pub fn decide(rules: &Rules, loaded: &Loaded, input: &Input, now: Timestamp) -> 
         Input::PauseToken { token } => steer::pause(rules, loaded, now, token),
         Input::ResumeToken { token } => steer::resume(rules, loaded, now, token),
         Input::CancelToken { token } => steer::cancel(rules, loaded, now, token),
+        Input::RetryToken { token } => retry::retry(rules, loaded, now, token),
         Input::ClaimTask { supervisor, request, .. } => {
             tasks::claim(rules, loaded, now, supervisor, request.as_deref())
         }
         Input::RepeatClaim { supervisor, request, .. } => {
             tasks::repeat_claim(rules, loaded, now, supervisor, request)
         }
-        Input::StartTask { task, attempt, supervisor } => {
-            tasks::start(rules, loaded, now, *task, *attempt, supervisor)
+        Input::StartTask { task, attempt, supervisor, incarnation } => {
+            let by = held::By { supervisor, incarnation: incarnation.as_ref() };
+            tasks::start(rules, loaded, now, *task, *attempt, by)
         }
-        Input::RenewLease { task, supervisor } => tasks::renew_lease(rules, loaded, now, *task, supervisor),
+        Input::ReturnTask { task, attempt, supervisor, incarnation } => {
+            let by = held::By { supervisor, incarnation: incarnation.as_ref() };
+            back::give_back(rules, loaded, now, *task, *attempt, by)
+        }
+        Input::AbandonTask { incarnation, .. } => back::abandon(rules, loaded, now, incarnation),
+        Input::RenewLease { task, supervisor, incarnation } => {
+            let by = held::By { supervisor, incarnation: incarnation.as_ref() };
+            tasks::renew_lease(rules, loaded, now, *task, by)
+        }
         Input::ReportTask { task, supervisor, attempt, outcome, context, schedules } => {
             let report = report::Report { outcome, context, schedules };
             report::report(rules, loaded, now, *task, supervisor.as_deref(), *attempt, &report)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::draft::{Draft, Seat};
-use super::held::worked_on;
+use super::held::{By, held_by, worked_on};
 use super::{Decided, Rules, answer, refuse};
 use crate::change::{Answer, Change, Decision, Grant};
 use crate::limits;
@@ -69,9 +69,9 @@ pub(super) fn start(
     now: Timestamp,
     id: u64,
     attempt: u64,
-    supervisor: &str,
+    by: By<'_>,
 ) -> Decided {
-    let (task, member) = match worked_on(loaded, id, Some(supervisor), Some(attempt)) {
+    let (task, member) = match held_by(loaded, id, by, Some(attempt)) {
         Ok(found) => found,
         Err(refusal) if refusal.code == Code::TaskNotFound => return refuse(refusal.code, refusal.message),
         Err(refusal) => return answer(Answer::Skip(refusal.message)),
@@ -92,14 +92,8 @@ pub(super) fn start(
 }
 
 /// The lease begins anew. Refused when the supervisor does not hold the task any more.
-pub(super) fn renew_lease(
-    rules: &Rules,
-    loaded: &Loaded,
-    now: Timestamp,
-    id: u64,
-    supervisor: &str,
-) -> Decided {
-    let (task, _) = match worked_on(loaded, id, Some(supervisor), None) {
+pub(super) fn renew_lease(rules: &Rules, loaded: &Loaded, now: Timestamp, id: u64, by: By<'_>) -> Decided {
+    let (task, _) = match held_by(loaded, id, by, None) {
         Ok(found) => found,
         Err(refusal) => return refuse(refusal.code, refusal.message),
     };

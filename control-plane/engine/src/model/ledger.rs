@@ -63,11 +63,16 @@ pub enum Kind {
     Failed,
     /// Ours: `task`, `attempt`. The supervisor said that the routine begins.
     TaskStarted,
+    /// Ours: nothing. The token failed, and enters its last state again.
+    Retried,
+    /// Ours: `task`, `attempt`, `supervisor`. A supervisor gave the task back, or was started again while it held it: no
+    /// failure is counted.
+    TaskReturned,
 }
 
 impl Kind {
     /// Every kind, the original's first.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 29] = [
         Self::Started,
         Self::EventAccepted,
         Self::EventRejected,
@@ -95,6 +100,8 @@ impl Kind {
         Self::Cancelled,
         Self::Failed,
         Self::TaskStarted,
+        Self::Retried,
+        Self::TaskReturned,
     ];
 
     /// The spelling on the wire and in the database.
@@ -128,6 +135,8 @@ impl Kind {
             Self::Cancelled => "cancelled",
             Self::Failed => "failed",
             Self::TaskStarted => "task_started",
+            Self::Retried => "retried",
+            Self::TaskReturned => "task_returned",
         }
     }
 
@@ -140,7 +149,7 @@ impl Kind {
     /// Whether the original knows it. `GET /tokens/{id}/history` sends only these unless asked with `kinds=all`.
     #[must_use]
     pub const fn is_original(self) -> bool {
-        !matches!(self, Self::TaskStarted)
+        !matches!(self, Self::TaskStarted | Self::Retried | Self::TaskReturned)
     }
 }
 

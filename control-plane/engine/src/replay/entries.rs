@@ -101,6 +101,7 @@ impl Reading {
                 let task = token.task(&fields)?;
                 (task.status, task.attempt) = (TaskStatus::Claimed, attempt);
             }
+            Kind::TaskReturned => token.task(&fields)?.status = TaskStatus::Queued,
             Kind::TaskStarted => token.task(&fields)?.status = TaskStatus::Started,
             Kind::TaskWaiting => token.task(&fields)?.status = TaskStatus::Waiting,
             Kind::TaskDone => token.task(&fields)?.status = TaskStatus::Done,
@@ -142,6 +143,8 @@ impl Reading {
             }
             Kind::Cancelled => token.end(Status::Cancelled),
             Kind::Failed => token.end(Status::Failed),
+            // What brought it into its last state is still what brings it there now.
+            Kind::Retried => (token.status, *accepted) = (Status::Active, token.entered_by.clone()),
             // They change no row of this token: a child has a ledger of its own.
             Kind::EventRejected | Kind::BranchStarted | Kind::Note => {}
         }

@@ -186,10 +186,19 @@ fn give(model: &mut Model, input: &Input) -> Told {
         Input::PauseToken { token } => model.pause(token),
         Input::ResumeToken { token } => model.resume(token),
         Input::CancelToken { token } => model.cancel(token),
+        Input::RetryToken { token } => model.retry(token),
         Input::ClaimTask { task, supervisor, request } => model.claim(*task, supervisor, request.as_deref()),
         Input::RepeatClaim { task, supervisor, request } => model.repeat(*task, supervisor, request),
-        Input::StartTask { task, attempt, supervisor } => model.begin(*task, *attempt, supervisor),
-        Input::RenewLease { task, supervisor } => model.renew(*task, supervisor),
+        Input::StartTask { task, attempt, supervisor, incarnation } => {
+            model.begin(*task, *attempt, supervisor, incarnation.as_ref())
+        }
+        Input::RenewLease { task, supervisor, incarnation } => {
+            model.renew(*task, supervisor, incarnation.as_ref())
+        }
+        Input::ReturnTask { task, attempt, supervisor, incarnation } => {
+            model.give_back(*task, *attempt, supervisor, incarnation.as_ref())
+        }
+        Input::AbandonTask { task, incarnation } => model.abandon(*task, incarnation),
         Input::AddNote { task, attempt, text } => model.note(*task, *attempt, text),
         Input::SetMemory { task, attempt, key, value } => {
             model.remember(*task, *attempt, key, value.as_deref())

@@ -7,6 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use stateous_engine::Input;
 use stateous_engine::input::Outcome;
+use stateous_engine::model::Incarnation;
 
 use super::choices::{
     CHILD, CONTEXTS, GOOD, HELD, LONG, WORKED_ON, WRITES, a_key, a_payload, a_supervisor, a_task, an_attempt,
@@ -30,6 +31,7 @@ pub(crate) enum Op {
     Pause(u8),
     Resume(u8),
     Cancel(u8),
+    Retry(u8),
     Claim {
         task: u8,
         by: u8,
@@ -44,6 +46,16 @@ pub(crate) enum Op {
         attempt: u8,
     },
     Renew {
+        task: u8,
+        by: u8,
+    },
+    GiveBack {
+        task: u8,
+        by: u8,
+        attempt: u8,
+    },
+    /// A supervisor was started again.
+    Abandon {
         task: u8,
         by: u8,
     },
@@ -95,10 +107,13 @@ fn op() -> impl Strategy<Value = Op> {
         3 => n().prop_map(Op::Pause),
         4 => n().prop_map(Op::Resume),
         1 => n().prop_map(Op::Cancel),
+        3 => n().prop_map(Op::Retry),
         10 => (n(), n()).prop_map(|(task, by)| Op::Claim { task, by }),
         1 => (n(), n()).prop_map(|(task, by)| Op::Repeat { task, by }),
         3 => (n(), n(), n()).prop_map(|(task, by, attempt)| Op::Begin { task, by, attempt }),
         2 => (n(), n()).prop_map(|(task, by)| Op::Renew { task, by }),
+        1 => (n(), n(), n()).prop_map(|(task, by, attempt)| Op::GiveBack { task, by, attempt }),
+        1 => (n(), n()).prop_map(|(task, by)| Op::Abandon { task, by }),
         16 => report.prop_map(|(task, by, attempt, how, event, payload, writes, timers)| {
             Op::Report { task, by, attempt, how, event, payload, writes, timers }
         }),
@@ -151,24 +166,42 @@ impl Op {
             Self::Pause(who) => Input::PauseToken { token: top(model, who, "active") },
             Self::Resume(who) => Input::ResumeToken { token: top(model, who, "paused") },
             Self::Cancel(who) => Input::CancelToken { token: top(model, who, "active") },
+            Self::Retry(who) => Input::RetryToken { token: top(model, who, "failed") },
             Self::Claim { task, by } => Input::ClaimTask {
                 task: a_task(model, task, &["queued"]),
                 supervisor: one_of(by, &["a", "b"]).into(),
-                request: one_of(by / 2, &[None, Some("r"), Some("s")]).map(Into::into),
+                request: one_of(
+                    by / 2,
+                    &[None, Some("r"), Some("s"), Some("f:1:r"), Some("f:2:r"), Some("g:1:r")],
+                )
+                .map(Into::into),
             },
             Self::Repeat { task, by } => Input::RepeatClaim {
                 task: a_task(model, task, HELD),
                 supervisor: one_of(by, &["a", "b"]).into(),
-                request: one_of(by / 2, &["r", "s"]).into(),
+                request: one_of(by / 2, &["r", "s", "f:1:r", "f:2:r"]).into(),
             },
             Self::Begin { task, by, attempt } => {
                 let task = a_task(model, task, HELD);
                 let attempt = an_attempt(model, task, attempt / 2).unwrap_or(1);
-                Input::StartTask { task, attempt, supervisor: a_supervisor(model, task, by) }
+                let incarnation = an_incarnation(by / 16);
+                Input::StartTask { task, attempt, supervisor: a_supervisor(model, task, by), incarnation }
             }
             Self::Renew { task, by } => {
                 let task = a_task(model, task, HELD);
-                Input::RenewLease { task, supervisor: a_supervisor(model, task, by) }
+                let incarnation = an_incarnation(by / 16);
+                Input::RenewLease { task, supervisor: a_supervisor(model, task, by), incarnation }
+            }
+            Self::GiveBack { task, by, attempt } => {
+                let task = a_task(model, task, HELD);
+                let attempt = an_attempt(model, task, attempt / 2).unwrap_or(1);
+                let incarnation = an_incarnation(by / 16);
+                Input::ReturnTask { task, attempt, supervisor: a_supervisor(model, task, by), incarnation }
+            }
+            Self::Abandon { task, by } => {
+                let incarnation =
+                    an_incarnation(by | 2).unwrap_or(Incarnation { folder: "f".into(), start: 3 });
+                Input::AbandonTask { task: a_task(model, task, HELD), incarnation }
             }
             Self::Report { task, by, attempt, how, event, payload, writes, timers } => {
                 let task = a_task(model, task, WORKED_ON);
@@ -227,6 +260,8 @@ impl Op {
             self,
             Self::Begin { .. }
                 | Self::Renew { .. }
+                | Self::GiveBack { .. }
+                | Self::Abandon { .. }
                 | Self::Report { .. }
                 | Self::Note { .. }
                 | Self::Remember { .. }
@@ -241,4 +276,14 @@ fn due(model: &Model) -> Vec<Input> {
     timers.sort_by_key(|t| (t.due_at, t.id));
     let over = over.map(|t| Input::ExpireLease { task: t.id });
     over.chain(timers.into_iter().map(|t| Input::FireTimer { timer: t.id })).collect()
+}
+
+fn an_incarnation(n: u8) -> Option<Incarnation> {
+    let of = |folder: &str, start| Some(Incarnation { folder: folder.into(), start });
+    match n % 6 {
+        0..=2 => None,
+        3 => of("f", 1),
+        4 => of("f", 2),
+        _ => of("g", 1),
+    }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use stateous_engine::model::Incarnation;
+
 use super::rules::{Granted, Model, Task, Told};
 
 impl Model {
@@ -115,11 +117,17 @@ impl Model {
     }
 
     /// May the routine begin?
-    pub(crate) fn begin(&mut self, task: u64, attempt: u64, supervisor: &str) -> Told {
+    pub(crate) fn begin(
+        &mut self,
+        task: u64,
+        attempt: u64,
+        supervisor: &str,
+        of: Option<&Incarnation>,
+    ) -> Told {
         match self.not_worked_on(task, Some(supervisor), Some(attempt)) {
             Some(code @ "task_not_found") => return Told::Refused(code),
             Some(_) => return Told::Skip,
-            None if !self.lease_runs(task) => return Told::Skip,
+            None if !self.lease_runs(task) || self.is_anothers(task, of) => return Told::Skip,
             None => {}
         }
         if self.task(task).status == "claimed" {
@@ -131,12 +139,65 @@ impl Model {
     }
 
     /// A heartbeat counts until the clock has ended the lease.
-    pub(crate) fn renew(&mut self, task: u64, supervisor: &str) -> Told {
+    pub(crate) fn renew(&mut self, task: u64, supervisor: &str, of: Option<&Incarnation>) -> Told {
         if let Some(code) = self.not_worked_on(task, Some(supervisor), None) {
             return Told::Refused(code);
         }
+        if self.is_anothers(task, of) {
+            return Told::Refused("task_not_held");
+        }
         self.change_task(task).lease_until = Some(self.now + self.lease_ms);
         Told::Done
+    }
+
+    /// Whether another supervisor with the same name holds the task: one of another folder, or a later start.
+    fn is_anothers(&self, task: u64, of: Option<&Incarnation>) -> bool {
+        let holder = self.task(task).request.as_deref().and_then(holder);
+        of.zip(holder).is_some_and(|(of, (folder, start))| folder != of.folder || start > of.start)
+    }
+
+    /// What was claimed and did not begin goes back, and nobody failed.
+    pub(crate) fn give_back(
+        &mut self,
+        task: u64,
+        attempt: u64,
+        supervisor: &str,
+        of: Option<&Incarnation>,
+    ) -> Told {
+        if let Some(code) = self.not_worked_on(task, Some(supervisor), Some(attempt)) {
+            return Told::Refused(code);
+        }
+        if self.is_anothers(task, of) || self.task(task).status != "claimed" {
+            return Told::Refused("task_not_held");
+        }
+        self.queue_again(task);
+        Told::Done
+    }
+
+    /// A supervisor was started again; ten times nobody is blamed.
+    pub(crate) fn abandon(&mut self, task: u64, by: &Incarnation) -> Told {
+        let Some(found) = self.tasks.iter().find(|t| t.id == task).cloned() else { return Told::Stale };
+        let holder = found.request.as_deref().and_then(holder);
+        let earlier = holder.is_some_and(|(folder, start)| folder == by.folder && start < by.start);
+        if !["claimed", "started"].contains(&found.status) || !earlier {
+            return Told::Stale;
+        }
+        if found.attempt - found.failures > 10 {
+            let who = found.held_by.expect("a lease is somebody's");
+            let error = format!("{who} was started again while it worked on it, after 10 such returns");
+            self.attempt_failed(task, &error, true);
+        } else {
+            self.queue_again(task);
+        }
+        Told::Done
+    }
+
+    fn queue_again(&mut self, task: u64) {
+        let row = self.change_task(task);
+        let who = row.held_by.take();
+        (row.status, row.request, row.lease_until) = ("queued", None, None);
+        let (token, attempt) = (row.token.clone(), row.attempt);
+        self.append(&token, "task_returned", json!({"task": task, "attempt": attempt, "supervisor": who}));
     }
 
     pub(crate) fn note(&mut self, task: u64, attempt: Option<u64>, line: &str) -> Told {
@@ -181,4 +242,11 @@ impl Model {
         }
         Told::Done
     }
+}
+
+/// The folder and the start of which a claim's id speaks.
+fn holder(claim: &str) -> Option<(String, u64)> {
+    let mut parts = claim.splitn(3, ':');
+    let (folder, start, _) = (parts.next()?, parts.next()?, parts.next()?);
+    Some((folder.to_owned(), start.parse().ok()?))
 }

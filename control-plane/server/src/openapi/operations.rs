@@ -67,6 +67,9 @@ fn tokens() -> Vec<Operation> {
         steer("/tokens/{token}/pause", "pauseToken", "An active token stands still; what arrives is held."),
         steer("/tokens/{token}/resume", "resumeToken", "A paused token goes on, with what it held."),
         steer("/tokens/{token}/cancel", "cancelToken", "An active or paused token ends for good."),
+        post("/tokens/{token}/retry", "retryToken", "*Ours.* A failed token enters its last state again.")
+            .answers(200, reference::<api::Token>(), "The token, as it is now.")
+            .refused(&[Code::NotRetryable, Code::ChildToken, Code::TokenNotActive]),
     ]
 }
 
@@ -139,6 +142,11 @@ fn tasks() -> Vec<Operation> {
             .takes::<api::StartedRequest>()
             .answers(200, reference::<api::Disposition>(), "Run, or skip.")
             .refused(&[Code::InvalidArgument]),
+        post("/tasks/{task}/return", "returnTask", "*Ours.* What was claimed and did not begin goes back.")
+            .takes::<api::ReturnRequest>()
+            .answers_nothing(204, "It is queued again; no failure is counted.")
+            .refused(&NOT_HELD)
+            .refused(&[Code::InvalidArgument]),
         post("/tasks/{task}/report", "reportTask", "How an attempt ended.")
             .takes::<api::Report>()
             .answers(200, reference::<api::Token>(), "The token, as it is now.")
@@ -184,6 +192,7 @@ fn routines() -> Vec<Operation> {
     .field("fuel", number(1, most), "Fuel of an attempt.")
     .field("memory_bytes", number(1, most), "Linear memory of an attempt, in bytes.")
     .field("wall_ms", number(1, most), "Wall time of an attempt, in milliseconds.")
+    .field("http", text(), "Which HTTP requests it asks to send: one rule a line.")
     .answers(201, reference::<api::RoutineInForce>(), "It is newly in force.")
     .answers(200, reference::<api::RoutineInForce>(), "The same was in force already; nothing changed.")
     .refused(&[Code::RoutineInvalid]);

@@ -30,7 +30,8 @@ pub(crate) async fn claim(State(app): State<Arc<App>>, request: Request) -> Resu
         let filter = QueuedFilter { states: Some(states(&mut body, default)?), assigned: false };
         let request = request_id(&mut body)?;
         app.supervisors.asked(&supervisor, &filter, arrived);
-        let claim = Claim { supervisor, filter, request, max: 1, wait: Duration::ZERO };
+        let incarnation = None;
+        let claim = Claim { supervisor, filter, request, incarnation, max: 1, wait: Duration::ZERO };
         return match app.committer.claim(claim).await?.first() {
             Some(granted) => Ok(views::json(StatusCode::OK, &views::plain_grant(granted, default)?)),
             None => Ok(StatusCode::NO_CONTENT.into_response()),
@@ -39,11 +40,12 @@ pub(crate) async fn claim(State(app): State<Arc<App>>, request: Request) -> Resu
     let routines = body.flag("routines", false, Code::InvalidArgument)?;
     let states = if routines && !body.has("states") { None } else { Some(states(&mut body, default)?) };
     let request = request_id(&mut body)?;
+    let incarnation = body.incarnation()?;
     let wait = Duration::from_millis(body.number("wait_ms", 0, WAIT_MS_MAX)?.unwrap_or(0));
     let max = u32::try_from(max).unwrap_or(limits::CLAIM_TASKS);
     let filter = QueuedFilter { states, assigned: routines };
     app.supervisors.asked(&supervisor, &filter, arrived);
-    let granted = wait_for_work(&app, Claim { supervisor, filter, request, max, wait }).await?;
+    let granted = wait_for_work(&app, Claim { supervisor, filter, request, incarnation, max, wait }).await?;
     let taken_at = views::taken_at(&granted).unwrap_or_else(|| app.clock.now());
     let grants = granted.iter().map(|one| views::grant(one, default, routines, taken_at));
     let answer = ClaimAnswer {
@@ -78,8 +80,9 @@ pub(crate) async fn heartbeat(State(app): State<Arc<App>>, request: Request) -> 
         let message = format!("'tasks' has at most {} task ids", limits::ITEMS);
         return Err(Refused::new(Code::InvalidArgument, message));
     }
+    let incarnation = body.incarnation()?;
     app.supervisors.spoke(&supervisor, app.clock.now());
-    let lost = app.committer.heartbeat(supervisor, tasks).await?;
+    let lost = app.committer.heartbeat(supervisor, incarnation, tasks).await?;
     Ok(views::json(StatusCode::OK, &HeartbeatAnswer { lost }))
 }
 

@@ -1,4 +1,4 @@
-//! What is said about a task that somebody works on: started, report, note, memory. Each has a route of its own; `batch`
+//! What is said about a task that somebody works on: started, return, report, note, memory. Each has a route of its own; `batch`
 //! takes many of them in one request.
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use stateous_api::{self as api, Code, Disposition};
 use stateous_engine::Input;
 use stateous_engine::change::Answer;
 
-use super::tasks::{memory_of, note_of, report_of, started_of};
+use super::tasks::{memory_of, note_of, report_of, returned_of, started_of};
 use super::{TaskId, other};
 use crate::app::App;
 use crate::body;
@@ -22,6 +22,7 @@ use crate::views;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Started,
+    Return,
     Report,
     Note,
     Memory,
@@ -31,6 +32,7 @@ impl Kind {
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text {
             "started" => Some(Self::Started),
+            "return" => Some(Self::Return),
             "report" => Some(Self::Report),
             "note" => Some(Self::Note),
             "memory" => Some(Self::Memory),
@@ -41,7 +43,7 @@ impl Kind {
     /// The code for a body that is JSON but cannot be stored and sent again.
     pub(super) const fn unsendable(self) -> Code {
         match self {
-            Self::Started => Code::InvalidBody,
+            Self::Started | Self::Return => Code::InvalidBody,
             Self::Report | Self::Note | Self::Memory => Code::InvalidPayload,
         }
     }
@@ -50,6 +52,7 @@ impl Kind {
     pub(super) fn input(self, task: u64, body: &mut Fields) -> Result<Input, Refused> {
         match self {
             Self::Started => started_of(task, body),
+            Self::Return => returned_of(task, body),
             Self::Report => report_of(task, body),
             Self::Note => note_of(task, body),
             Self::Memory => memory_of(task, body),
@@ -86,6 +89,15 @@ pub(crate) async fn started(
     request: Request,
 ) -> Result<Response, Refused> {
     one(&app, Kind::Started, task, request).await
+}
+
+/// `POST /tasks/{n}/return`: *ours*. What was claimed and did not begin goes back, and no failure is counted.
+pub(crate) async fn give_back(
+    State(app): State<Arc<App>>,
+    task: TaskId,
+    request: Request,
+) -> Result<Response, Refused> {
+    one(&app, Kind::Return, task, request).await
 }
 
 /// `POST /tasks/{n}/report`
@@ -128,8 +140,9 @@ async fn one(app: &App, kind: Kind, task: TaskId, request: Request) -> Result<Re
 
 /// A supervisor that says its name is alive.
 fn heard(app: &App, input: &Input) {
-    if let Input::StartTask { supervisor, .. } | Input::ReportTask { supervisor: Some(supervisor), .. } =
-        input
+    if let Input::StartTask { supervisor, .. }
+    | Input::ReturnTask { supervisor, .. }
+    | Input::ReportTask { supervisor: Some(supervisor), .. } = input
     {
         app.supervisors.spoke(supervisor, app.clock.now());
     }

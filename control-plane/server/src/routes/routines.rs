@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use stateous_api::{COMPONENT_BYTES_MAX, Code};
+use stateous_api::{COMPONENT_BYTES_MAX, Code, HTTP_RULES_MAX, HttpRule};
 use stateous_engine::graph::Workflow;
 use stateous_engine::{Graph, limits};
 use stateous_inspect::{Problem, ProblemCode, Report};
@@ -25,7 +25,7 @@ const UPLOAD_TIME: Duration = Duration::from_secs(300);
 /// A component never changes: its name is its digest.
 const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
-/// `POST /routines?workflow=&state=&name=&fuel=&memory_bytes=&wall_ms=`, with the component as the body.
+/// `POST /routines?workflow=&state=&name=&fuel=&memory_bytes=&wall_ms=&http=`, with the component as the body.
 ///
 /// 201 when it is newly in force, 200 when the same component with the same limits was already.
 pub(crate) async fn push(
@@ -113,8 +113,21 @@ fn wanted(app: &App, query: &Query) -> Result<Wanted, Refused> {
         fuel: query.number("fuel", 1, most)?,
         memory_bytes: query.number("memory_bytes", 1, most)?,
         wall_ms: query.number("wall_ms", 1, most)?,
+        http: http_rules(query)?,
     };
     Ok(Wanted { workflow, state, name, limits })
+}
+
+/// The requests that a component asks to send: one rule a line.
+fn http_rules(query: &Query) -> Result<Vec<String>, Refused> {
+    let refused = |message: String| Refused::new(Code::InvalidArgument, message);
+    let lines = query.get("http").unwrap_or_default().lines().filter(|line| !line.trim().is_empty());
+    let rules = lines.map(|line| line.parse::<HttpRule>().map(|rule| rule.to_string()));
+    let rules = rules.collect::<Result<Vec<_>, _>>().map_err(|error| refused(format!("'http': {error}")))?;
+    if rules.len() > HTTP_RULES_MAX {
+        return Err(refused(format!("'http' has at most {HTTP_RULES_MAX} rules, not {}", rules.len())));
+    }
+    Ok(rules)
 }
 
 /// The workflow and state that a component is to serve: both must be served, and the state must have a routine.

@@ -15,7 +15,18 @@ pub(super) fn started_of(task: u64, body: &mut Fields) -> Result<Input, Refused>
     let Some(attempt) = body.attempt()? else {
         return Err(Refused::new(Code::InvalidArgument, "'attempt' is a whole number of 1 or more"));
     };
-    Ok(Input::StartTask { task, attempt, supervisor })
+    let incarnation = body.incarnation()?;
+    Ok(Input::StartTask { task, attempt, supervisor, incarnation })
+}
+
+/// That a task is given back.
+pub(super) fn returned_of(task: u64, body: &mut Fields) -> Result<Input, Refused> {
+    let supervisor = body.supervisor()?;
+    let Some(attempt) = body.attempt()? else {
+        return Err(Refused::new(Code::InvalidArgument, "'attempt' is a whole number of 1 or more"));
+    };
+    let incarnation = body.incarnation()?;
+    Ok(Input::ReturnTask { task, attempt, supervisor, incarnation })
 }
 
 /// A line of progress.

@@ -132,3 +132,58 @@ async fn a_routine_may_begin_or_must_not() {
     ];
     insta::assert_snapshot!(table(&plane, &requests).await);
 }
+
+/// The task and attempt of the first grant.
+async fn claimed(plane: &Plane, folder: &str, start: u64) -> Option<(u64, u64)> {
+    let claim = format!(
+        r#"{{"supervisor":"vm","states":["coding"],"max":5,"request":"{folder}{start}",
+            "incarnation":{{"folder":"{folder}","start":{start}}}}}"#
+    );
+    let answer = plane.send("POST", "/tasks/claim", &claim).await.json();
+    let grant = answer["grants"].get(0)?;
+    Some((grant["task"].as_u64()?, grant["attempt"].as_u64()?))
+}
+
+#[tokio::test]
+async fn what_did_not_begin_is_given_back_and_another_gets_it_at_once() {
+    let plane = Plane::new().await;
+    plane.token("T").await;
+    let (task, _) = claimed(&plane, "f", 1).await.unwrap();
+    let waiting = r#"{"supervisor":"other","states":["coding"],"max":5,"wait_ms":60000}"#;
+    let waiting = plane.send("POST", "/tasks/claim", waiting);
+    let giving = async {
+        let path = format!("/tasks/{task}/return");
+        let back = r#"{"supervisor":"vm","attempt":1}"#;
+        assert_eq!(plane.send("POST", &path, back).await.brief(), "204");
+        assert!(plane.send("POST", &path, back).await.brief().starts_with("409 "));
+    };
+    let (answer, ()) =
+        tokio::time::timeout(Duration::from_secs(20), async { tokio::join!(waiting, giving) }).await.unwrap();
+    assert_eq!(answer.json()["grants"][0]["attempt"], 2);
+    let history = plane.send("GET", "/tokens/T/history?kinds=all", "").await.text();
+    assert!(history.contains("task_returned") && !history.contains("task_failed"), "{history}");
+}
+
+#[tokio::test]
+async fn a_new_start_takes_its_own_tasks_back_and_a_namesake_does_not() {
+    let plane = Plane::new().await;
+    plane.token("T").await;
+    assert_eq!(claimed(&plane, "f", 1).await, Some((1, 1)));
+    assert_eq!(claimed(&plane, "g", 7).await, None);
+    let beat = |folder: &str| {
+        format!(r#"{{"supervisor":"vm","tasks":[1],"incarnation":{{"folder":"{folder}","start":9}}}}"#)
+    };
+    assert_eq!(plane.send("POST", "/tasks/heartbeat", &beat("g")).await.text(), r#"{"lost":[1]}"#);
+    assert_eq!(plane.send("POST", "/tasks/heartbeat", &beat("f")).await.text(), r#"{"lost":[]}"#);
+    let begin = r#"{"supervisor":"vm","attempt":1,"incarnation":{"folder":"g","start":7}}"#;
+    let told = plane.send("POST", "/tasks/1/started", begin).await.text();
+    assert!(told.contains("held by another supervisor that is named 'vm'"), "{told}");
+    // Those that say nothing are not fenced.
+    let old = r#"{"supervisor":"vm","tasks":[1]}"#;
+    assert_eq!(plane.send("POST", "/tasks/heartbeat", old).await.text(), r#"{"lost":[]}"#);
+
+    assert_eq!(claimed(&plane, "f", 2).await, Some((1, 2)), "its lease is not waited for");
+    assert_eq!(claimed(&plane, "f", 1).await, None, "an earlier start does not take from a later one");
+    let bad = r#"{"supervisor":"vm","tasks":[],"incarnation":{"folder":"a:b","start":1}}"#;
+    assert!(plane.send("POST", "/tasks/heartbeat", bad).await.brief().starts_with("422 invalid_argument"));
+}

@@ -6,7 +6,8 @@ use serde_json::value::RawValue;
 use stateous_api::client::{HistoryQuery, MessageKind, TasksQuery, TokensQuery};
 use stateous_api::{
     BatchKind, BatchMessage, BatchRequest, ClaimRequest, Client, ClientError, Code, Disposition, FireRequest,
-    HeartbeatRequest, MemoryRequest, NoteRequest, Raw, Report, RoutinePush, StartRequest, StartedRequest,
+    HeartbeatRequest, MemoryRequest, NoteRequest, Raw, Report, ReturnRequest, RoutinePush, StartRequest,
+    StartedRequest,
 };
 
 use crate::harness::Plane;
@@ -28,6 +29,7 @@ fn claim(max: u32) -> ClaimRequest {
         request: Some("r-1".into()),
         max: Some(max),
         wait_ms: Some(10_000),
+        incarnation: None,
         routines: true,
     }
 }
@@ -57,7 +59,7 @@ async fn every_call() {
     assert_eq!(grant.routine.as_ref().unwrap().digest, pushed.routine.digest);
     let task = grant.task;
 
-    let started = StartedRequest { supervisor: "vm".into(), attempt: 1 };
+    let started = StartedRequest { supervisor: "vm".into(), attempt: 1, incarnation: None };
     assert_eq!(client.started(task, &started).await.unwrap(), Disposition::Run);
     let told = client.task(task).await.unwrap();
     assert_eq!((told.status.as_str(), told.phase.as_str()), ("claimed", "started"));
@@ -69,7 +71,7 @@ async fn every_call() {
     assert!(client.tasks(&unserved).await.unwrap().items.is_empty());
     let known = client.supervisors().await.unwrap();
     assert_eq!((known[0].name.as_str(), known[0].tasks, known[0].routines), ("vm", 1, true));
-    let beat = HeartbeatRequest { supervisor: "vm".into(), tasks: vec![task, 99] };
+    let beat = HeartbeatRequest { supervisor: "vm".into(), tasks: vec![task, 99], incarnation: None };
     assert_eq!(client.heartbeat(&beat).await.unwrap(), [99]);
     client.note(task, &NoteRequest { text: "half way".into(), attempt: Some(1) }).await.unwrap();
     let memory = MemoryRequest { key: "k".into(), value: Some(raw("[1.0]")), attempt: Some(1) };
@@ -107,6 +109,11 @@ async fn every_call() {
     assert_eq!(client.tokens(&query).await.unwrap().len(), 1);
     assert!(client.tokens(&TokensQuery { parent: Some("T".into()), ..query }).await.unwrap().is_empty());
     assert!(client.start_token(&start("T2")).await.unwrap().created);
+    let again = ClaimRequest { request: Some("r-2".into()), ..claim(1) };
+    let task = client.claim(&again).await.unwrap().grants[0].task;
+    let back = ReturnRequest { supervisor: "vm".into(), attempt: 1, incarnation: None };
+    client.give_back(task, &back).await.unwrap();
+    assert_eq!(client.give_back(task, &back).await.unwrap_err().code(), Some(Code::TaskNotHeld));
     let mut query = TokensQuery { prefix: Some("t".into()), limit: Some(1), ..TokensQuery::default() };
     let page = client.tokens_page(&query).await.unwrap();
     assert_eq!((page.items.len(), page.items[0].token.as_str()), (1, "T"));

@@ -1,6 +1,9 @@
 //! What waits for the writer, and how each job is answered once its transaction is durable.
 
+use std::borrow::Cow;
+
 use stateous_engine::change::Answer;
+use stateous_engine::model::Incarnation;
 use stateous_engine::{Input, Refusal};
 use tokio::sync::oneshot;
 
@@ -14,10 +17,25 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, Failure>>;
 
 /// One job.
 pub(super) enum Job {
-    Input { input: Input, reply: Reply<Result<Answer, Refusal>> },
-    Heartbeat { supervisor: String, tasks: Vec<u64>, reply: Reply<Vec<u64>> },
-    Assign { push: Box<Push>, reply: Reply<Assignment> },
-    Upkeep { what: Upkeep, limit: u32, reply: Reply<u32> },
+    Input {
+        input: Input,
+        reply: Reply<Result<Answer, Refusal>>,
+    },
+    Heartbeat {
+        supervisor: String,
+        incarnation: Option<Incarnation>,
+        tasks: Vec<u64>,
+        reply: Reply<Vec<u64>>,
+    },
+    Assign {
+        push: Box<Push>,
+        reply: Reply<Assignment>,
+    },
+    Upkeep {
+        what: Upkeep,
+        limit: u32,
+        reply: Reply<u32>,
+    },
     Claim(Parked),
 }
 
@@ -30,6 +48,29 @@ impl Job {
             Self::Upkeep { what: Upkeep::ExpireLeases, .. } => 1,
             Self::Upkeep { what: Upkeep::FireTimers, .. } => 2,
             Self::Claim(_) => 3,
+        }
+    }
+
+    /// The inputs that it consists of, as far as it says so itself: a loop and a claim find theirs in the database.
+    pub(super) fn inputs(&self) -> Vec<Cow<'_, Input>> {
+        match self {
+            Self::Input { input, .. } => vec![Cow::Borrowed(input)],
+            Self::Heartbeat { supervisor, incarnation, tasks, .. } => {
+                let renew = |&task| {
+                    let (supervisor, incarnation) = (supervisor.clone(), incarnation.clone());
+                    Input::RenewLease { task, supervisor, incarnation }
+                };
+                tasks.iter().map(renew).map(Cow::Owned).collect()
+            }
+            Self::Assign { .. } | Self::Upkeep { .. } | Self::Claim(_) => Vec::new(),
+        }
+    }
+
+    /// The claim that it is.
+    pub(super) const fn claim(&self) -> Option<&Parked> {
+        match self {
+            Self::Claim(parked) => Some(parked),
+            _ => None,
         }
     }
 

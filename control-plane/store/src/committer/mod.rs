@@ -10,7 +10,9 @@
 
 mod batch;
 mod job;
+mod offers;
 mod parked;
+mod tally;
 mod watch;
 
 use std::sync::{Arc, mpsc};
@@ -18,6 +20,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use stateous_engine::change::{Answer, Grant};
+use stateous_engine::model::Incarnation;
 use stateous_engine::{Input, Refusal, Rules};
 use tokio::sync::oneshot;
 
@@ -30,6 +33,7 @@ use job::Job;
 use parked::Parked;
 use watch::Watchers;
 
+pub use tally::Tally;
 pub use watch::Watch;
 
 /// A supervisor asks for work.
@@ -41,6 +45,9 @@ pub struct Claim {
     pub filter: QueuedFilter,
     /// The same id again gets the same grants again, while they are still held.
     pub request: Option<String>,
+    /// Which start of the supervisor asks, if it says so: what earlier starts of it held is free at once. Says nothing
+    /// without a request id.
+    pub incarnation: Option<Incarnation>,
     /// At most so many tasks.
     pub max: u32,
     /// How long to wait for a first task when there is none.
@@ -71,6 +78,7 @@ pub struct Committer {
     /// What is sent in one piece is taken in one piece: its jobs share a transaction.
     jobs: mpsc::Sender<Vec<Job>>,
     watchers: Arc<Watchers>,
+    tally: Arc<Tally>,
 }
 
 impl Committer {
@@ -83,12 +91,20 @@ impl Committer {
     ) -> (Self, JoinHandle<()>) {
         let (jobs, inbox) = mpsc::channel();
         let watchers = Arc::new(Watchers::default());
-        let mut machine = batch::Machine::new(writer, rules, clock, Arc::clone(&watchers));
+        let tally = Arc::new(Tally::default());
+        let mut machine =
+            batch::Machine::new(writer, rules, clock, Arc::clone(&watchers), Arc::clone(&tally));
         let thread = std::thread::Builder::new()
             .name("committer".into())
             .spawn(move || machine.run(&inbox))
             .expect("a thread can be started while the process starts");
-        (Self { jobs, watchers }, thread)
+        (Self { jobs, watchers, tally }, thread)
+    }
+
+    /// What it did since it started.
+    #[must_use]
+    pub fn tally(&self) -> &Tally {
+        &self.tally
     }
 
     /// Applies one input.
@@ -136,8 +152,13 @@ impl Committer {
     ///
     /// # Errors
     /// A [`Failure`] when the database broke.
-    pub async fn heartbeat(&self, supervisor: String, tasks: Vec<u64>) -> Result<Vec<u64>, Failure> {
-        self.ask(|reply| Job::Heartbeat { supervisor, tasks, reply }).await
+    pub async fn heartbeat(
+        &self,
+        supervisor: String,
+        incarnation: Option<Incarnation>,
+        tasks: Vec<u64>,
+    ) -> Result<Vec<u64>, Failure> {
+        self.ask(|reply| Job::Heartbeat { supervisor, incarnation, tasks, reply }).await
     }
 
     /// Does at most `limit` pieces of upkeep. Answers how many it found: as many as `limit` means that more may wait.

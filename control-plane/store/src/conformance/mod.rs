@@ -93,6 +93,7 @@ macro_rules! conformance_suite {
                 tasks_of_tokens_that_stand_still_are_not_taken,
                 claims_can_ask_for_states_with_a_component,
                 a_request_finds_the_tasks_it_got,
+                what_other_starts_of_a_folder_hold_is_found,
                 a_lease_is_over_only_after_its_end,
                 open_leases_can_be_moved_later,
                 ended_tasks_are_not_open,
@@ -138,6 +139,7 @@ macro_rules! conformance_suite {
             }
             committer {
                 inputs_that_arrive_together_share_a_commit,
+                a_collision_is_run_once_more,
                 a_guilty_input_fails_alone,
                 inputs_of_one_batch_share_a_commit,
                 a_watch_ends_with_the_commit_about_its_token,

@@ -88,7 +88,7 @@ fn inputs(db: &mut Db<'_>, (what, which): Act, now: Timestamp) -> Vec<Input> {
         4 | 5 => Input::ResumeToken { token },
         6 => Input::CancelToken { token },
         7 | 8 => Input::ClaimTask { task, supervisor: "vm".into(), request: None },
-        9 => Input::StartTask { task, attempt: 1, supervisor: "vm".into() },
+        9 => Input::StartTask { task, attempt: 1, supervisor: "vm".into(), incarnation: None },
         10 => report(Outcome::Event { event: "go".into(), payload: payload.clone() }, &["10m"]),
         11 => report(Outcome::Failed { error: "boom".into(), retry: which != 0 }, &[]),
         12 => report(Outcome::Waiting, &["1m", "1m"]),

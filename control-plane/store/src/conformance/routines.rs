@@ -5,7 +5,8 @@ use super::db::{Db, NOW};
 use crate::rows::{Assignment, RoutineLimits, Upload};
 use crate::traits::NewAssignment;
 
-const LIMITS: RoutineLimits = RoutineLimits { fuel: Some(1), memory_bytes: None, wall_ms: Some(2) };
+const LIMITS: RoutineLimits =
+    RoutineLimits { fuel: Some(1), memory_bytes: None, wall_ms: Some(2), http: Vec::new() };
 
 fn upload(bytes: &[u8]) -> Upload {
     // Not a real digest: the store takes it as a name.
@@ -19,7 +20,7 @@ fn assign(
     state: &str,
     bytes: &[u8],
     name: &str,
-    limits: RoutineLimits,
+    limits: &RoutineLimits,
     at: i64,
 ) -> Assignment {
     let to = NewAssignment { workflow: "orders", state, name, limits };
@@ -29,7 +30,7 @@ fn assign(
 
 /// Puts a component in force for a state of `orders`.
 pub(super) fn push(db: &mut Db<'_>, state: &str, bytes: &[u8]) -> Assignment {
-    assign(db, state, bytes, "a.wasm", RoutineLimits::default(), 0)
+    assign(db, state, bytes, "a.wasm", &RoutineLimits::default(), 0)
 }
 
 /// From nothing to more than a store can keep in one piece.
@@ -44,7 +45,7 @@ pub fn components_of_every_size_come_back(harness: &dyn Harness) {
     assert_eq!(db.reader().component("sha256:none").unwrap(), None);
     // What is said of a component must be true of it.
     let wrong = Upload { size: 9, ..upload(b"four") };
-    let to = NewAssignment { workflow: "orders", state: "draft", name: "x", limits: LIMITS };
+    let to = NewAssignment { workflow: "orders", state: "draft", name: "x", limits: &LIMITS };
     db.writer().begin().unwrap();
     assert!(db.writer().assign(&wrong, b"four", to, NOW).is_err());
     db.writer().rollback();
@@ -53,8 +54,8 @@ pub fn components_of_every_size_come_back(harness: &dyn Harness) {
 /// For any number of states; when it first came stays on record.
 pub fn a_component_is_kept_once(harness: &dyn Harness) {
     let mut db = Db::open(harness);
-    let first = assign(&mut db, "draft", b"one", "one.wasm", LIMITS, 0);
-    let second = assign(&mut db, "review", b"one", "one.wasm", RoutineLimits::default(), 5);
+    let first = assign(&mut db, "draft", b"one", "one.wasm", &LIMITS, 0);
+    let second = assign(&mut db, "review", b"one", "one.wasm", &RoutineLimits::default(), 5);
     assert_eq!((first.version, second.version), (1, 1));
     let listed = db.reader().assignments().unwrap();
     assert_eq!(listed, [(first.clone(), upload(b"one")), (second, upload(b"one"))]);
@@ -69,7 +70,7 @@ pub fn versions_only_grow(harness: &dyn Harness) {
     assert_eq!(in_force(&mut db, "draft"), None);
     for (version, bytes) in (1..).zip([b"one", b"two", b"one"]) {
         let at = i64::try_from(version).unwrap();
-        let assigned = assign(&mut db, "draft", bytes, "x.wasm", LIMITS, at);
+        let assigned = assign(&mut db, "draft", bytes, "x.wasm", &LIMITS, at);
         let expected = Assignment {
             workflow: "orders".to_owned(),
             state: "draft".to_owned(),
@@ -93,10 +94,10 @@ pub fn versions_only_grow(harness: &dyn Harness) {
 /// The same bytes under the same limits; other limits are another version.
 pub fn the_same_again_makes_no_version(harness: &dyn Harness) {
     let mut db = Db::open(harness);
-    let first = assign(&mut db, "draft", b"one", "one.wasm", LIMITS, 0);
-    assert_eq!(assign(&mut db, "draft", b"one", "renamed.wasm", LIMITS, 5), first);
+    let first = assign(&mut db, "draft", b"one", "one.wasm", &LIMITS, 0);
+    assert_eq!(assign(&mut db, "draft", b"one", "renamed.wasm", &LIMITS, 5), first);
     let other = RoutineLimits { fuel: None, ..LIMITS };
-    let second = assign(&mut db, "draft", b"one", "one.wasm", other, 6);
+    let second = assign(&mut db, "draft", b"one", "one.wasm", &other, 6);
     assert_eq!((second.version, second.limits), (2, other));
-    assert_eq!(assign(&mut db, "draft", b"one", "one.wasm", LIMITS, 7).version, 3);
+    assert_eq!(assign(&mut db, "draft", b"one", "one.wasm", &LIMITS, 7).version, 3);
 }

@@ -1,7 +1,7 @@
 //! Tasks: how claims find them, and how leases end.
 
 use stateous_engine::change::Change;
-use stateous_engine::model::{Status, Task, TaskStatus, Token};
+use stateous_engine::model::{Incarnation, Status, Task, TaskStatus, Token};
 use stateous_engine::{Timestamp, loaded::Wanted};
 
 use super::Harness;
@@ -137,6 +137,35 @@ pub fn a_request_finds_the_tasks_it_got(harness: &dyn Harness) {
     // A retry forgets who had it.
     db.write(&[Change::UpdateTask(Task { attempt: 1, ..task(1, "t-1") })]);
     assert!(db.transact(|writer| writer.tasks_of_request("vm", "r-1")).unwrap().is_empty());
+}
+
+/// Held under the supervisor's name, by the same folder, by another start than this one.
+pub fn what_other_starts_of_a_folder_hold_is_found(harness: &dyn Harness) {
+    let mut db = Db::open(harness);
+    seven_tasks(&mut db);
+    let take = |id: u64, supervisor: &str, request: &str| {
+        Change::UpdateTask(claimed(task(id, "t-1"), supervisor, Some(request), 5))
+    };
+    db.write(&[
+        take(1, "vm", "f:2:r-1"),
+        take(2, "vm", "f:10:r-1"),
+        take(3, "vm", "f:1:r-1"),
+        take(4, "vm", "F:1:r-1"),
+        take(5, "other", "f:1:r-1"),
+        take(6, "vm", "f.g:1:r-1"),
+        take(7, "vm", "f"),
+    ]);
+    let mut check = |supervisor: &str, folder: &str, start: u64, expected: &[u64]| {
+        let incarnation = Incarnation { folder: folder.to_owned(), start };
+        let found = db.transact(|writer| writer.tasks_of_other_starts(supervisor, &incarnation)).unwrap();
+        assert_eq!(found, expected, "{supervisor}, {folder}, {start}");
+    };
+    check("vm", "f", 2, &[2, 3]);
+    check("vm", "f", 1, &[1, 2]);
+    check("vm", "f", 11, &[1, 2, 3]);
+    check("vm", "F", 2, &[4]);
+    check("other", "f", 1, &[]);
+    check("vm", "g", 1, &[]);
 }
 
 fn expired(db: &mut Db<'_>, now: Timestamp, limit: u32) -> Vec<u64> {

@@ -121,6 +121,31 @@ impl Mock {
         self
     }
 
+    /// A plain setting of the supervisor.
+    #[must_use]
+    pub fn setting(self, name: &str, value: &str) -> Self {
+        self.recorder.settings.borrow_mut().insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// A secret that the routine may use.
+    #[must_use]
+    pub fn secret(self, name: &str) -> Self {
+        self.recorder.secrets.borrow_mut().insert(name.to_owned());
+        self
+    }
+
+    /// What answers the routine's HTTP requests. Without it each is denied, as by a supervisor that grants none.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn answers(
+        self,
+        web: impl Fn(&crate::RequestParts) -> Result<crate::Response, crate::HttpError> + 'static,
+    ) -> Self {
+        *self.recorder.web.borrow_mut() = Some(Box::new(web));
+        self
+    }
+
     /// Kills the machine in the next run, right after so many memory writes were kept: the run gives
     /// [`Ended::Killed`], and the one after it is a new attempt that finds what was written.
     pub fn kill_after_memory_writes(&self, writes: u32) -> &Self {

@@ -1,7 +1,7 @@
 //! The mock's host: keeps what a routine does, and refuses by the same forms as the real one.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
 
 use serde_json::{Map, Value};
@@ -46,7 +46,15 @@ pub(super) struct Recorder {
     pub(super) scheduled: RefCell<Vec<Scheduled>>,
     pub(super) logs: RefCell<Vec<(Level, String)>>,
     pub(super) writes_to_live: Cell<Option<u32>>,
+    pub(super) settings: RefCell<BTreeMap<String, String>>,
+    pub(super) secrets: RefCell<BTreeSet<String>>,
+    #[cfg(feature = "http")]
+    pub(super) web: RefCell<Option<Web>>,
 }
+
+/// What answers a mock's requests.
+#[cfg(feature = "http")]
+pub(super) type Web = Box<dyn Fn(&crate::RequestParts) -> Result<crate::Response, crate::HttpError>>;
 
 impl Recorder {
     pub(super) fn new(context: Map<String, Value>) -> Self {
@@ -70,6 +78,10 @@ impl Recorder {
             scheduled: RefCell::default(),
             logs: RefCell::default(),
             writes_to_live: Cell::new(None),
+            settings: RefCell::default(),
+            secrets: RefCell::default(),
+            #[cfg(feature = "http")]
+            web: RefCell::default(),
         }
     }
 
@@ -185,6 +197,26 @@ impl Host for Recorder {
         let payload = checked("payload", event.payload_json().unwrap_or("{}"))?;
         self.scheduled.borrow_mut().push(Scheduled { event: event.name, payload, after: after.to_owned() });
         Ok(())
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        self.settings.borrow().get(name).cloned()
+    }
+
+    fn settings(&self) -> Vec<String> {
+        self.settings.borrow().keys().cloned().collect()
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        self.secrets.borrow().iter().cloned().collect()
+    }
+
+    #[cfg(feature = "http")]
+    fn http(&self, request: &crate::RequestParts) -> Result<crate::Response, crate::HttpError> {
+        match &*self.web.borrow() {
+            Some(web) => web(request),
+            None => Err(crate::HttpError::new(request, "HTTP-request-denied")),
+        }
     }
 
     fn log(&self, level: Level, text: &str) {

@@ -4,7 +4,9 @@
 //! and answers, and one function per call that can be refused: first the form, then the bounds, then the
 //! port, then the attempt's own copy.
 
+pub(crate) mod config;
 pub(crate) mod context;
+pub(crate) mod http;
 pub(crate) mod log;
 pub(crate) mod memory;
 pub(crate) mod notes;

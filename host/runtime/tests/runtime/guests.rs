@@ -7,17 +7,17 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use stateous_runtime::{Event, Limits, Outcome, StopCode, Task};
+use stateous_runtime::{Config, Event, Limits, Outcome, StopCode, Task, WebError};
 
-use crate::harness::{Story, limits, run_with, task};
+use crate::harness::{Recorder, Story, limits, run_on, run_with, task};
 
 /// Runs the guest of this name, or says that it is not there.
 async fn guest(name: &str, task: Task, limits: Limits) -> Option<Story> {
-    Some(run_with(component(name)?, task, limits).await)
+    Some(run_with(built(name)?, task, limits).await)
 }
 
-/// The component of this guest, or `None` when it is not there, which is said.
-pub(crate) fn component(name: &str) -> Option<Vec<u8>> {
+/// The guest's component, if it is built.
+pub(crate) fn built(name: &str) -> Option<Vec<u8>> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let path = root.join("target/guests").join(name).with_extension("wasm");
     match std::fs::read(&path) {
@@ -55,6 +55,19 @@ async fn conforms() {
 }
 
 #[tokio::test]
+async fn configured() {
+    let Some(component) = built("configured") else { return };
+    let config = Config {
+        settings: [("city", "Bern"), ("unit", "kg")].map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
+        secrets: ["API_TOKEN".to_owned()].into(),
+    };
+    let ports = Recorder { config, ..Recorder::default() };
+    let story = run_on(component, task(), limits(), ports).await;
+    let payload = r#"{"city":"Bern","missing":null,"settings":["city","unit"],"secrets":["API_TOKEN"]}"#;
+    assert_eq!(story.ended.outcome, event("done", Some(payload)));
+}
+
+#[tokio::test]
 async fn crashes() {
     let Some(story) = guest("crashes", task(), limits()).await else { return };
     let (code, message) = story.stopped();
@@ -62,6 +75,52 @@ async fn crashes() {
     assert!(message.starts_with("the routine panicked or aborted\nbacktrace:\n"), "{message}");
     assert_eq!(story.calls, "set position = 41");
     assert!(story.ended.context_writes.is_empty());
+}
+
+#[tokio::test]
+async fn fetches() {
+    let Some(component) = built("fetches") else { return };
+    let run = async |method: &str, web, limits| {
+        let url = "https://api.example.com/v1/orders?open=1#top";
+        let context = format!(
+            r#"{{"method": "{method}", "url": "{url}", "authorization": "Bearer {{{{secret:API_TOKEN}}}}", "body": "hello"}}"#
+        );
+        let ports = Recorder { web, ..Recorder::default() };
+        run_on(component.clone(), Task { context, ..task() }, limits, ports).await
+    };
+
+    // The request arrives whole, the secret's name where the secret will stand; the answer comes back.
+    let story = run("POST", Some(Ok("an answer".into())), limits()).await;
+    assert_eq!(story.ended.outcome, event("done", Some(r#"{"status":200,"body":"an answer"}"#)));
+    assert_eq!(
+        story.calls,
+        "POST https://api.example.com/v1/orders?open=1 | host: api.example.com | authorization: Bearer \
+         {{secret:API_TOKEN}} | content-length: 5 | hello"
+    );
+
+    // The guest hears which no it was.
+    for (error, code) in [
+        (WebError::Denied("no".to_owned()), "HTTP-request-denied"),
+        (WebError::AddressDenied("no".to_owned()), "destination-IP-prohibited"),
+        (WebError::Dns("no such name".to_owned()), "DNS-error"),
+        (WebError::AnswerTimeout(Duration::from_secs(1)), "HTTP-response-timeout"),
+        (WebError::TooMany(1), "connection-limit-reached"),
+    ] {
+        let story = run("GET", Some(Err(error)), limits()).await;
+        let Outcome::Event(refused) = &story.ended.outcome else { panic!("{:?}", story.ended) };
+        assert_eq!(refused.name, "refused");
+        let payload = refused.payload.clone().unwrap_or_default();
+        assert!(
+            payload.starts_with(&format!(
+                r#"{{"code":"{code}","message":"GET https://api.example.com/v1/orders: "#
+            )),
+            "{payload}"
+        );
+    }
+
+    // An answer that never comes does not outlive the attempt.
+    let story = run("GET", None, Limits { wall: Duration::from_millis(100), ..limits() }).await;
+    assert_eq!(story.stopped().0, StopCode::TimedOut);
 }
 
 #[tokio::test]

@@ -8,10 +8,12 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
 use stateous_inspect::digest;
 use stateous_runtime::{
-    CompileWorker, Ended, Event, Level, Limits, Outcome, PortError, Ports, PrepareError, Prepared, Runtime,
-    RuntimeOptions, StopCode, Task,
+    CompileWorker, Config, Ended, Event, Level, Limits, Outcome, Patience, PortError, Ports, PrepareError,
+    Prepared, Runtime, RuntimeOptions, StopCode, Task, Web, WebBody, WebError,
 };
 
 /// Never dropped, so its cache folder lives in the build directory.
@@ -122,6 +124,9 @@ pub(crate) struct Recorder {
     pub(crate) answer: Option<PortError>,
     /// Calls never return.
     pub(crate) hang: bool,
+    pub(crate) config: Config,
+    /// What an HTTP request gets; `None` is an answer that never comes.
+    pub(crate) web: Option<Result<Bytes, WebError>>,
 }
 
 impl Recorder {
@@ -131,6 +136,31 @@ impl Recorder {
             std::future::pending::<()>().await;
         }
         self.answer.clone().map_or(Ok(()), Err)
+    }
+}
+
+/// Writes down every request, and answers 200 with the body that it was told.
+struct Answers {
+    calls: Arc<Mutex<Vec<String>>>,
+    answer: Option<Result<Bytes, WebError>>,
+}
+
+#[async_trait]
+impl Web for Answers {
+    async fn send(
+        self: Arc<Self>,
+        request: http::Request<WebBody>,
+        _: Patience,
+    ) -> Result<http::Response<WebBody>, WebError> {
+        let (head, body) = request.into_parts();
+        let body = body.collect().await?.to_bytes();
+        let mut lines = vec![format!("{} {}", head.method, head.uri)];
+        lines.extend(head.headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())));
+        lines.push(String::from_utf8_lossy(&body).into_owned());
+        self.calls.lock().unwrap().push(lines.join(" | "));
+        let Some(answer) = self.answer.clone() else { return std::future::pending().await };
+        let body = Full::new(answer?).map_err(|never| match never {}).boxed_unsync();
+        Ok(http::Response::builder().status(200).header("x-from", "test").body(body).unwrap())
     }
 }
 
@@ -146,6 +176,14 @@ impl Ports for Recorder {
 
     async fn note(&mut self, text: &str) -> Result<(), PortError> {
         self.called(format!("note {text}")).await
+    }
+
+    fn config(&self) -> Config {
+        self.config.clone()
+    }
+
+    fn web(&self) -> Arc<dyn Web> {
+        Arc::new(Answers { calls: Arc::clone(&self.calls), answer: self.web.clone() })
     }
 
     fn log(&mut self, level: Level, text: &str) {

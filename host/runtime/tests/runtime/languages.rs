@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use stateous_runtime::{Event, Limits, Outcome, StopCode, Task};
 
-use crate::guests::component;
+use crate::guests::built;
 use crate::harness::{Story, run_with, task};
 
 /// A context value that loses something in any language that reads JSON carelessly.
@@ -40,7 +40,7 @@ async fn go() {
 
 /// Runs the whole list. `place` is what the history says of where the crash was.
 pub(crate) async fn conforms(guest: &str, place: &str) {
-    let Some(component) = component(guest) else { return };
+    let Some(component) = built(guest) else { return };
     let act = async |act: &str| run_with(component.clone(), given(act), limits()).await;
 
     reads(&act("read").await);

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use stateous_inspect::digest;
 use stateous_runtime::{
-    CompileWorker, Level, Limits, Outcome, PortError, Ports, PrepareError, Prepared, Runtime, RuntimeError,
-    RuntimeOptions,
+    CompileWorker, Config, Level, Limits, Outcome, PortError, Ports, PrepareError, Prepared, Runtime,
+    RuntimeError, RuntimeOptions, Web,
 };
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
@@ -164,6 +164,14 @@ impl Ports for Together {
     async fn note(&mut self, _: &str) -> Result<(), PortError> {
         self.0.wait().await;
         Ok(())
+    }
+
+    fn config(&self) -> Config {
+        Config::default()
+    }
+
+    fn web(&self) -> Arc<dyn Web> {
+        Recorder::default().web()
     }
 
     fn log(&mut self, _: Level, _: &str) {}

@@ -11,6 +11,7 @@ mod tests;
 mod writer;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 
 use rusqlite::{Connection, ErrorCode};
@@ -21,6 +22,9 @@ use writer::{Forget, Job, Reply, Writer};
 
 /// Where a supervisor keeps what is its own, inside its folder.
 pub const STATE_FOLDER: &str = ".stateous";
+
+/// What may wait to be sent unless the settings say otherwise: 1 GiB.
+pub const BYTES_MAX: u64 = 1 << 30;
 
 /// What a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,7 +84,7 @@ pub struct Message {
 pub struct Left {
     /// The messages, in order.
     pub messages: Vec<Message>,
-    /// Rows that cannot be trusted. They stay in the file and are not sent.
+    /// Rows that cannot be trusted. They are not sent; [`Outbox::park`] puts them aside.
     pub damaged: Vec<Damaged>,
 }
 
@@ -91,6 +95,25 @@ pub struct Damaged {
     pub id: i64,
     /// What is wrong with it.
     pub why: String,
+    /// Task, attempt and token of which it seems to be, if they can be read.
+    pub of: Option<(u64, u64, String)>,
+}
+
+/// How much waits to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Size {
+    /// Messages.
+    pub messages: u64,
+    /// Bytes of their bodies.
+    pub bytes: u64,
+}
+
+/// The size as everybody may read it while the writer goes on.
+#[derive(Debug, Default)]
+struct Gauge {
+    messages: AtomicU64,
+    bytes: AtomicU64,
+    parked: AtomicU64,
 }
 
 /// Which incarnation of which folder this is.
@@ -106,15 +129,25 @@ pub struct Identity {
 #[derive(Debug, Clone)]
 pub struct Outbox {
     jobs: mpsc::Sender<Job>,
+    gauge: Arc<Gauge>,
 }
 
 impl Outbox {
+    /// [`Outbox::open_within`] the usual bound, [`BYTES_MAX`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open(folder: &Path, fresh: &str) -> Result<(Self, Identity), OpenError> {
+        Self::open_within(folder, fresh, BYTES_MAX)
+    }
+
     /// Opens the outbox of a supervisor's folder, makes it if there is none, and counts this start. `fresh` becomes the
-    /// folder's id if it has none.
+    /// folder's id if it has none. Notes and memory writes are refused when more than `bytes_max` would wait to be sent; reports have
+    /// a quarter more.
     ///
     /// # Errors
     /// When another supervisor runs on the folder, or the file cannot be opened, or is not an outbox of this version.
-    pub fn open(folder: &Path, fresh: &str) -> Result<(Self, Identity), OpenError> {
+    pub fn open_within(folder: &Path, fresh: &str, bytes_max: u64) -> Result<(Self, Identity), OpenError> {
         let home = folder.join(STATE_FOLDER);
         let path = home.join("outbox.db");
         let fail = |why: OpenFailure| OpenError::Unusable { path: path.clone(), why };
@@ -129,11 +162,13 @@ impl Outbox {
             std::fs::File::open(made).and_then(|made| made.sync_all()).map_err(|error| fail(error.into()))?;
         }
         let (jobs, inbox) = mpsc::channel();
+        let writer = Writer::new(db, lock, bytes_max).map_err(|error| fail(error.into()))?;
+        let gauge = Arc::clone(&writer.gauge);
         std::thread::Builder::new()
             .name("outbox".into())
-            .spawn(move || Writer { db, _lock: lock }.run(&inbox))
+            .spawn(move || writer.run(&inbox))
             .map_err(|error| fail(error.into()))?;
-        Ok((Self { jobs }, identity))
+        Ok((Self { jobs, gauge }, identity))
     }
 
     /// Writes a message. It is durable when this returns.
@@ -169,6 +204,25 @@ impl Outbox {
     /// When the file cannot be read at all.
     pub async fn left(&self) -> Result<Left, OutboxError> {
         self.ask(|reply| Job::Left { reply }).await
+    }
+
+    /// Puts damaged rows aside, so that they are named once and nothing waits behind them.
+    pub fn park(&self, damaged: Vec<Damaged>) {
+        // A closed outbox finds them again at the next start.
+        let _ = self.jobs.send(Job::Park(damaged));
+    }
+
+    /// How much waits to be sent.
+    #[must_use]
+    pub fn size(&self) -> Size {
+        let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        Size { messages: read(&self.gauge.messages), bytes: read(&self.gauge.bytes) }
+    }
+
+    /// How many damaged rows were put aside.
+    #[must_use]
+    pub fn parked(&self) -> u64 {
+        self.gauge.parked.load(Ordering::Relaxed)
     }
 
     /// Commits what waits, closes the file and frees the folder's lock. Whoever writes later gets an error.
@@ -261,6 +315,17 @@ pub enum OutboxError {
     /// The disk is full.
     #[error("the disk is full: the outbox cannot take another message")]
     Full,
+    /// Too much waits already.
+    #[error(
+        "the outbox holds {bytes} bytes that the control plane has not taken yet, at most {most} are kept: it takes more \
+         once the control plane answers"
+    )]
+    Crowded {
+        /// What waits.
+        bytes: u64,
+        /// The bound.
+        most: u64,
+    },
     /// SQLite failed otherwise.
     #[error("the outbox failed: {0}")]
     Sqlite(rusqlite::Error),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use rusqlite::{Connection, Row, params};
 use sha2::{Digest, Sha256};
 
-use super::{Damaged, Identity, Kind, Left, Message, NewMessage, OpenFailure};
+use super::{Damaged, Identity, Kind, Left, Message, NewMessage, OpenFailure, Size};
 
 /// The layout of the tables below, kept as `PRAGMA user_version`.
-const LAYOUT: i64 = 1;
+const LAYOUT: i64 = 2;
 
 const TABLES: &str = "
     CREATE TABLE messages (
@@ -27,14 +27,25 @@ const TABLES: &str = "
         folder TEXT NOT NULL,
         starts INTEGER NOT NULL
     ) STRICT;
-    PRAGMA user_version = 1;
 ";
+
+/// What layout 2 added: rows that cannot be trusted, as they were found, for whoever wants to look. No column is strict: a
+/// damaged row may hold anything.
+const PARKED: &str = "
+    CREATE TABLE parked (
+        id INTEGER PRIMARY KEY, task, attempt, token, kind, body, created_at, checksum, why TEXT NOT NULL
+    );
+    PRAGMA user_version = 2;
+";
+
+/// The most rows that are kept aside; the oldest go.
+const PARKED_MAX: u32 = 1000;
 
 /// Makes the tables if the file is new, and refuses a file that is not an outbox of ours without touching it.
 pub(super) fn lay_out(db: &mut Connection) -> Result<(), OpenFailure> {
     let layout = db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))?;
     let new = match layout {
-        LAYOUT => false,
+        1 | LAYOUT => false,
         0 => true,
         layout => return Err(OpenFailure::Newer { layout }),
     };
@@ -45,6 +56,11 @@ pub(super) fn lay_out(db: &mut Connection) -> Result<(), OpenFailure> {
         let tx = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         tx.execute_batch(replaced)?;
         tx.execute_batch(TABLES)?;
+        tx.execute_batch(PARKED)?;
+        tx.commit()?;
+    } else if layout == 1 {
+        let tx = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        tx.execute_batch(PARKED)?;
         tx.commit()?;
     }
     Ok(())
@@ -92,15 +108,53 @@ pub(super) fn insert(db: &Connection, new: &NewMessage) -> Result<Message, rusql
     Ok(Message { id, new: new.clone() })
 }
 
-/// Removes one message. Nothing happens if it is gone already.
-pub(super) fn delete(db: &Connection, id: i64) -> Result<(), rusqlite::Error> {
-    db.prepare_cached("DELETE FROM messages WHERE id = ?1")?.execute([id]).map(drop)
+/// Removes one message, and says what became free. Nothing happens if it is gone already.
+pub(super) fn delete(db: &Connection, id: i64) -> Result<Size, rusqlite::Error> {
+    let mut statement =
+        db.prepare_cached("DELETE FROM messages WHERE id = ?1 RETURNING length(CAST(body AS BLOB))")?;
+    freed(statement.query([id])?)
 }
 
-/// Removes every message of an attempt.
-pub(super) fn delete_attempt(db: &Connection, task: u64, attempt: u64) -> Result<(), rusqlite::Error> {
-    let mut statement = db.prepare_cached("DELETE FROM messages WHERE task = ?1 AND attempt = ?2")?;
-    statement.execute([signed(task)?, signed(attempt)?]).map(drop)
+/// Removes every message of an attempt, and says what became free.
+pub(super) fn delete_attempt(db: &Connection, task: u64, attempt: u64) -> Result<Size, rusqlite::Error> {
+    let mut statement = db.prepare_cached(
+        "DELETE FROM messages WHERE task = ?1 AND attempt = ?2 RETURNING length(CAST(body AS BLOB))",
+    )?;
+    freed(statement.query([signed(task)?, signed(attempt)?])?)
+}
+
+fn freed(mut rows: rusqlite::Rows<'_>) -> Result<Size, rusqlite::Error> {
+    let mut size = Size::default();
+    while let Some(row) = rows.next()? {
+        size.messages += 1;
+        size.bytes += number(row, 0)?;
+    }
+    Ok(size)
+}
+
+/// How much there is.
+pub(super) fn size(db: &Connection) -> Result<Size, rusqlite::Error> {
+    const SQL: &str = "SELECT count(*), coalesce(sum(length(CAST(body AS BLOB))), 0) FROM messages";
+    db.query_row(SQL, [], |row| Ok(Size { messages: number(row, 0)?, bytes: number(row, 1)? }))
+}
+
+/// Puts a row aside that cannot be trusted.
+pub(super) fn park(db: &Connection, damaged: &Damaged) -> Result<Size, rusqlite::Error> {
+    db.execute(
+        "INSERT OR REPLACE INTO parked (id, task, attempt, token, kind, body, created_at, checksum, why)
+         SELECT id, task, attempt, token, kind, body, created_at, checksum, ?2 FROM messages WHERE id = ?1",
+        params![damaged.id, damaged.why],
+    )?;
+    db.execute(
+        "DELETE FROM parked WHERE id NOT IN (SELECT id FROM parked ORDER BY id DESC LIMIT ?1)",
+        [PARKED_MAX],
+    )?;
+    delete(db, damaged.id)
+}
+
+/// How many rows were put aside.
+pub(super) fn parked(db: &Connection) -> Result<u64, rusqlite::Error> {
+    db.query_row("SELECT count(*) FROM parked", [], |row| number(row, 0))
 }
 
 /// Everything in the outbox, in order. A row that cannot be read, or does not match its checksum, is named and left
@@ -117,11 +171,22 @@ pub(super) fn left(db: &Connection) -> Result<Left, rusqlite::Error> {
     for id in ids {
         match one.query_row([id], message) {
             Ok(Some(message)) => left.messages.push(message),
-            Ok(None) => left.damaged.push(Damaged { id, why: "its checksum does not match".into() }),
-            Err(error) => left.damaged.push(Damaged { id, why: error.to_string() }),
+            Ok(None) => {
+                let why = "its checksum does not match".into();
+                left.damaged.push(Damaged { id, why, of: attempt_of(db, id) });
+            }
+            Err(error) => left.damaged.push(Damaged { id, why: error.to_string(), of: attempt_of(db, id) }),
         }
     }
     Ok(left)
+}
+
+/// Whose message a damaged row seems to be.
+fn attempt_of(db: &Connection, id: i64) -> Option<(u64, u64, String)> {
+    db.query_row("SELECT task, attempt, token FROM messages WHERE id = ?1", [id], |row| {
+        Ok((number(row, 0)?, number(row, 1)?, row.get(2)?))
+    })
+    .ok()
 }
 
 fn message(row: &Row<'_>) -> Result<Option<Message>, rusqlite::Error> {

@@ -100,6 +100,49 @@ async fn damaged_rows_are_named_and_the_rest_is_kept() {
     let left = outbox.left().await.unwrap();
     assert_eq!(bodies(&left), ["one", "four"]);
     assert_eq!(left.damaged.iter().map(|row| row.id).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(left.damaged[0].of, Some((1, 1, "T-1".to_owned())));
+    outbox.park(left.damaged);
+    let left = outbox.left().await.unwrap();
+    assert_eq!(bodies(&left), ["one", "four"]);
+    assert_eq!(left.damaged, [], "they are named once");
+    assert_eq!((outbox.parked(), outbox.size().messages), (2, 2));
+    outbox.close().await;
+    let why: String = raw(folder.path())
+        .query_row("SELECT why || ': ' || body FROM parked WHERE id = 2", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(why, "its checksum does not match: twp");
+}
+
+#[tokio::test]
+async fn what_waits_is_bounded_and_a_report_still_finds_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let (outbox, _) = Outbox::open_within(folder.path(), "f", 1000).unwrap();
+    let first = outbox.put(note(1, &"x".repeat(600))).await.unwrap();
+    let crowded = outbox.put(note(1, &"x".repeat(401))).await.unwrap_err();
+    assert!(matches!(crowded, OutboxError::Crowded { bytes: 600, most: 1000 }), "{crowded}");
+    outbox.put(note(1, &"x".repeat(400))).await.unwrap();
+    let report = NewMessage { kind: Kind::Report, ..note(1, &"x".repeat(250)) };
+    outbox.put(report).await.unwrap();
+    assert_eq!(outbox.size(), Size { messages: 3, bytes: 1250 });
+    outbox.delete(first.id);
+    outbox.put(note(1, "")).await.unwrap();
+    assert_eq!(outbox.size(), Size { messages: 3, bytes: 650 });
+    outbox.close().await;
+    let (outbox, _) = Outbox::open_within(folder.path(), "f", 1000).unwrap();
+    assert_eq!(outbox.size(), Size { messages: 3, bytes: 650 }, "it is counted anew at each start");
+    outbox.put(note(1, &"x".repeat(350))).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_outbox_of_the_first_layout_is_read_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (outbox, _) = Outbox::open(folder.path(), "f").unwrap();
+    outbox.put(note(1, "kept")).await.unwrap();
+    outbox.close().await;
+    raw(folder.path()).execute_batch("DROP TABLE parked; PRAGMA user_version = 1").unwrap();
+    let (outbox, second) = Outbox::open(folder.path(), "f").unwrap();
+    assert_eq!((bodies(&outbox.left().await.unwrap()), second.starts), (vec!["kept"], 2));
+    assert_eq!(outbox.parked(), 0);
 }
 
 #[tokio::test]
@@ -114,7 +157,8 @@ async fn a_full_disk_is_told_apart_and_spoils_nothing_else() {
     let (db, _) = prepare(&home.join("outbox.db"), "f").unwrap();
     db.pragma_update(None, "max_page_count", 8).unwrap();
     let (jobs, inbox) = mpsc::channel();
-    let outbox = Outbox { jobs };
+    let writer = Writer::new(db, lock, BYTES_MAX).unwrap();
+    let outbox = Outbox { jobs, gauge: Arc::clone(&writer.gauge) };
     let large = "x".repeat(100_000);
     // All three are queued before the thread runs, so they share a batch.
     let (one, two, three, ()) = tokio::join!(
@@ -122,7 +166,7 @@ async fn a_full_disk_is_told_apart_and_spoils_nothing_else() {
         outbox.put(note(1, "a")),
         outbox.put(note(2, &large)),
         outbox.put(note(3, "c")),
-        async { drop(std::thread::spawn(move || Writer { db, _lock: lock }.run(&inbox))) },
+        async { drop(std::thread::spawn(move || writer.run(&inbox))) },
     );
     assert!(one.is_ok() && three.is_ok());
     assert!(matches!(two, Err(OutboxError::Full)), "{two:?}");
@@ -160,7 +204,7 @@ async fn files_of_others_are_refused_and_left_alone() {
     check(theirs, "");
     check(&format!("{theirs} INSERT INTO messages (task) VALUES (1);"), "left 1 unsent message(s)");
     check("CREATE TABLE cats (id INTEGER PRIMARY KEY)", "another program");
-    check("PRAGMA user_version = 2", "a newer version of stateous");
+    check("PRAGMA user_version = 3", "a newer version of stateous");
 
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(folder.path().join(STATE_FOLDER)).unwrap();

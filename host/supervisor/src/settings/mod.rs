@@ -13,13 +13,38 @@
 //! fuel = 1_000_000_000_000           # instructions, roughly
 //! memory = "256MiB"
 //! wall = "6h"
+//!
+//! [http]                             # what routines may send, if they ask for it too; nothing unless said
+//! allow = ["GET https://api.example.com/v1/"]
+//! private = ["ledger.internal"]      # hosts that may be at private addresses
+//! body = "16MiB"                     # of a request, and of an answer
+//! timeout = "5m"                     # from a request to the end of its answer
+//! requests = 1000                    # of one attempt
+//!
+//! [settings]                         # what routines may read
+//! city = "Bern"
+//!
+//! [secrets.API_TOKEN]                # what routines may use in headers, and never read
+//! env = "API_TOKEN"                  # or file = "api-token"
+//! hosts = ["api.example.com"]
+//! states = ["orders/draft"]          # every state unless said
+//!
+//! [routines]                         # for development: these instead of what was uploaded
+//! "orders/draft" = "target/draft.wasm"
 //! ```
+//!
+//! Beside these: `cache = "2GiB"` is how much compiled routines may take on disk, `outbox = "1GiB"` how
+//! much may wait to be sent, and `listen = "127.0.0.1:9464"` answers
+//! `/healthz` and `/metrics` there.
 
 mod keys;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod units;
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,6 +52,8 @@ use serde_json::{Map, Value};
 use stateous_api::Client;
 use stateous_runtime::Limits;
 
+use crate::outbox;
+use crate::web::{HttpSettings, Secrets};
 use keys::{Keys, line, whole};
 
 /// The most routines at once: a heartbeat names at most so many tasks.
@@ -49,6 +76,20 @@ pub struct Settings {
     pub states: Option<Vec<String>>,
     /// No routine gets more than this, whatever it was uploaded with.
     pub caps: Limits,
+    /// The most bytes of compiled routines on disk.
+    pub cache_bytes: u64,
+    /// The most bytes that wait to be sent.
+    pub outbox_bytes: u64,
+    /// Where `/healthz` and `/metrics` are answered; nowhere unless said.
+    pub listen: Option<SocketAddr>,
+    /// What routines may send.
+    pub http: HttpSettings,
+    /// What routines may read.
+    pub settings: BTreeMap<String, String>,
+    /// What routines may use in headers.
+    pub secrets: Secrets,
+    /// Components of this machine that run in place of uploaded ones, by `<workflow>/<state>`.
+    pub routines: BTreeMap<String, PathBuf>,
 }
 
 /// What the command line or the environment gives. It goes before the file.
@@ -103,7 +144,7 @@ impl Settings {
         }
         let (path, file) = read_file(folder)?;
         let mut problems = Vec::new();
-        let mut found = Found::read(file, path.ends_with(YAML), &mut problems);
+        let mut found = Found::read(folder, file, path.ends_with(YAML), &mut problems);
         if !problems.is_empty() {
             return Err(SettingsError::Wrong { path, problems: problems.join("; ") });
         }
@@ -123,7 +164,22 @@ impl Settings {
             let why = format!("a supervisor runs 1 to {SLOTS_MAX} routines at once, not {slots}");
             return Err(SettingsError::Given(why));
         }
-        Ok(Self { url, name, slots, states: found.states, caps: found.caps })
+        let Found { states, caps, rest, .. } = found;
+        let Rest { cache_bytes, outbox_bytes, listen, http, settings, secrets, routines } = rest;
+        Ok(Self {
+            url,
+            name,
+            slots,
+            states,
+            caps,
+            cache_bytes,
+            outbox_bytes,
+            listen,
+            http,
+            settings,
+            secrets,
+            routines,
+        })
     }
 }
 
@@ -134,10 +190,36 @@ struct Found {
     slots: Option<usize>,
     states: Option<Vec<String>>,
     caps: Limits,
+    rest: Rest,
+}
+
+/// What only our own file can say.
+struct Rest {
+    cache_bytes: u64,
+    outbox_bytes: u64,
+    listen: Option<SocketAddr>,
+    http: HttpSettings,
+    settings: BTreeMap<String, String>,
+    secrets: Secrets,
+    routines: BTreeMap<String, PathBuf>,
+}
+
+impl Default for Rest {
+    fn default() -> Self {
+        Self {
+            cache_bytes: 2 << 30,
+            outbox_bytes: outbox::BYTES_MAX,
+            listen: None,
+            http: HttpSettings::default(),
+            settings: BTreeMap::new(),
+            secrets: Secrets::new(),
+            routines: BTreeMap::new(),
+        }
+    }
 }
 
 impl Found {
-    fn read(file: Map<String, Value>, original: bool, problems: &mut Vec<String>) -> Self {
+    fn read(folder: &Path, file: Map<String, Value>, original: bool, problems: &mut Vec<String>) -> Self {
         let mut keys = Keys::new("", file, problems);
         let url =
             keys.take("url", "the URL of a control plane, such as \"http://127.0.0.1:8080\"", |value| {
@@ -152,13 +234,32 @@ impl Found {
         let mut caps = Limits::default_caps();
         if original {
             keys.finish();
-            return Self { url, name, slots, states: None, caps };
+            return Self { url, name, slots, states: None, caps, rest: Rest::default() };
         }
         let states = keys.take("states", "a list of states, such as [\"orders/draft\"]", states);
-        let limits = keys.table("limits");
+        let cache = keys.take("cache", "a size such as \"2GiB\"", |value| {
+            value.as_str().map_or_else(|| value.as_u64(), units::size).filter(|bytes| *bytes > 0)
+        });
+        let outbox = keys.take("outbox", "a size such as \"1GiB\", at least 1 MiB", |value| {
+            value.as_str().map_or_else(|| value.as_u64(), units::size).filter(|bytes| *bytes >= 1 << 20)
+        });
+        let listen = keys.take("listen", "an address and port, such as \"127.0.0.1:9464\"", |value| {
+            value.as_str().and_then(|text| text.parse().ok())
+        });
+        let [limits, http, settings, secrets, routines] =
+            ["limits", "http", "settings", "secrets", "routines"].map(|table| keys.table(table));
         keys.finish();
         read_caps(&mut caps, Keys::new("limits.", limits, problems));
-        Self { url, name, slots, states, caps }
+        let rest = Rest {
+            cache_bytes: cache.unwrap_or(Rest::default().cache_bytes),
+            outbox_bytes: outbox.unwrap_or(outbox::BYTES_MAX),
+            listen,
+            http: tables::http(http, problems),
+            settings: tables::plain(settings, problems),
+            secrets: tables::secrets(folder, secrets, problems),
+            routines: tables::routines(folder, routines, problems),
+        };
+        Self { url, name, slots, states, caps, rest }
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) enum Answer {
 /// A request that came.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
-    /// `claim`, `started`, `heartbeat`, `report`, `note`, `memory`, `health` or `routines`.
+    /// `claim`, `started`, `heartbeat`, `report`, `return`, `note`, `memory`, `health` or `routines`.
     pub(crate) what: String,
     /// The task in the path, if there is one.
     pub(crate) task: Option<u64>,
@@ -173,7 +173,7 @@ impl Fake {
                 (200, json!({"lost": lost}))
             }
             "report" => (200, json!({"token": "T-1"})),
-            "note" | "memory" => (204, Value::Null),
+            "note" | "memory" | "return" => (204, Value::Null),
             "routines" => (200, json!("bytes")),
             other => (404, json!({"error": format!("no {other} here"), "code": "not_found"})),
         }

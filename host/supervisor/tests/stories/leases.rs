@@ -96,7 +96,8 @@ async fn heartbeats_name_everything_and_keep_it() {
     let house = House::start(folder.path(), &fake, 4, routine);
     // Twice as long as a lease without renewal.
     let beats = fake.wait_for("heartbeat", 8).await;
-    assert_eq!(beats[7].body, json!({"supervisor": "vm", "tasks": [3, 7]}));
+    let beat = &beats[7].body;
+    assert_eq!((&beat["tasks"], &beat["incarnation"]["start"]), (&json!([3, 7]), &json!(1)));
     done.notify_waiters();
     fake.wait_for("report", 2).await;
     house.stop().await;
@@ -127,16 +128,17 @@ async fn a_host_that_is_busy_with_a_routine_still_renews() {
 }
 
 #[tokio::test]
-async fn nothing_begins_with_less_than_a_quarter_of_its_lease() {
+async fn what_has_less_than_a_quarter_of_its_lease_is_given_back() {
     let (folder, fake) = (tempfile::tempdir().unwrap(), Fake::start());
     fake.queue(1, &json!({"lease_ms": 2000}));
     fake.once("claim", Answer::Late(Duration::from_millis(1600)));
     let house = House::start(folder.path(), &fake, 4, Scripted::new(|_, _| async { event("submitted") }));
-    fake.wait_for("report", 1).await;
+    let back = fake.wait_for("return", 1).await.remove(0);
+    let line = "task 1 of T-1: given back: less than a quarter of its lease is left";
+    house.log.wait_for(line).await;
     house.stop().await;
-    let order: Vec<String> = fake.calls().into_iter().map(|call| call.what).collect();
-    let place = |what: &str| order.iter().position(|call| call == what).unwrap();
-    assert!(place("heartbeat") < place("started"), "it asked for a new lease first: {order:?}");
+    assert_eq!((back.task, &back.body["attempt"]), (Some(1), &json!(1)));
+    assert_eq!(fake.order(), ["health", "return 1"], "nothing ran, and nothing is reported");
 }
 
 #[tokio::test]

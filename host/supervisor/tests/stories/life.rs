@@ -48,9 +48,15 @@ async fn an_attempt_from_its_grant_to_its_report() {
         [r#"{"key":"at","value":[1,  2],"attempt":2}"#, r#"{"key":"at","value":null,"attempt":2}"#]
     );
     assert_eq!(fake.of("note")[0].body, json!({"text": "half way", "attempt": 2}));
-    assert_eq!(fake.of("started")[0].body, json!({"supervisor": "vm", "attempt": 2}));
     let claims = fake.of("claim");
     let claim = &claims[0].body;
+    let incarnation = &claim["incarnation"];
+    assert_eq!(
+        (incarnation["start"].as_u64(), incarnation["folder"].as_str().map(str::len)),
+        (Some(1), Some(32))
+    );
+    let started = json!({"supervisor": "vm", "attempt": 2, "incarnation": incarnation});
+    assert_eq!(fake.of("started")[0].body, started);
     assert_eq!(
         (&claim["max"], &claim["wait_ms"], &claim["routines"]),
         (&json!(4), &json!(20_000), &json!(true))

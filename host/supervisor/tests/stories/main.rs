@@ -7,5 +7,6 @@ mod house;
 
 mod leases;
 mod life;
+mod operations;
 mod outages;
 mod stops;

@@ -147,3 +147,38 @@ async fn an_empty_answer_keeps_the_request_id_so_that_nothing_falls_between() {
     assert_eq!(claims[0].body["request"], claims[1].body["request"]);
     house.stop().await;
 }
+
+#[tokio::test]
+async fn a_damaged_message_fails_its_attempt_and_the_rest_flows() {
+    let (folder, fake) = (tempfile::tempdir().unwrap(), Fake::start());
+    let (outbox, _) = Outbox::open(folder.path(), "f").unwrap();
+    let write = async |task: u64, kind: Kind, body: &str| {
+        let (token, body) = (format!("T-{task}"), Arc::from(body));
+        outbox.put(NewMessage { task, attempt: 1, token, kind, body, created_at_ms: 1 }).await.unwrap().id
+    };
+    write(1, Kind::Note, r#"{"text":"one","attempt":1}"#).await;
+    let damaged = write(1, Kind::Memory, r#"{"key":"k","value":1,"attempt":1}"#).await;
+    write(1, Kind::Report, r#"{"kind":"event","event":"done","attempt":1,"supervisor":"vm"}"#).await;
+    write(2, Kind::Report, r#"{"kind":"event","event":"done","attempt":1,"supervisor":"vm"}"#).await;
+    outbox.close().await;
+    rusqlite::Connection::open(folder.path().join(".stateous/outbox.db"))
+        .unwrap()
+        .execute("UPDATE messages SET body = '?' WHERE id = ?1", [damaged])
+        .unwrap();
+
+    let house = House::start(folder.path(), &fake, 4, Scripted::new(|_, _| async { event("never") }));
+    let reports = fake.wait_for("report", 2).await;
+    fake.wait_for("claim", 1).await;
+    let log = house.stop().await;
+    assert_eq!(fake.order(), ["health", "note 1", "report 2", "report 1"]);
+    assert_eq!(reports[0].body["event"], "done");
+    assert_eq!(
+        reports[1].body["error"],
+        "outbox_damaged: a message of this attempt was damaged on the disk of vm and could not be sent (its checksum does not \
+         match); it is kept aside in outbox.db"
+    );
+    let line =
+        format!("message {damaged} in the outbox is damaged and is put aside: its checksum does not match");
+    assert!(log.contains(&line), "{log:?}");
+    assert_eq!(left(folder.path()).await, stateous_supervisor::outbox::Left::default());
+}

@@ -110,7 +110,7 @@ async fn a_stop_before_the_control_plane_answers_is_graceful() {
 }
 
 #[tokio::test]
-async fn a_claim_that_is_answered_at_the_last_moment_is_run() {
+async fn a_claim_that_is_answered_at_the_last_moment_is_given_back() {
     let (folder, fake) = (tempfile::tempdir().unwrap(), Fake::start());
     // The answer to the waiting claim is lost with its connection; the control plane says it again.
     fake.once("claim", Answer::Hang);
@@ -127,7 +127,7 @@ async fn a_claim_that_is_answered_at_the_last_moment_is_run() {
     assert_eq!(claims.len(), 2);
     assert_eq!(claims[1].body["request"], claim.body["request"]);
     assert_eq!(claims[1].body["states"], json!([]), "nothing new is asked for");
-    assert_eq!(fake.of("report").len(), 1);
+    assert_eq!(fake.order(), ["health", "return 1"]);
 }
 
 #[tokio::test]
@@ -147,6 +147,8 @@ async fn a_claim_that_is_being_answered_is_let_finish() {
     fake.once("claim", Answer::Late(std::time::Duration::from_millis(100)));
     let house = House::start(folder.path(), &fake, 4, Scripted::new(|_, _| async { event("submitted") }));
     fake.wait_for("claim", 1).await;
-    house.stop().await;
-    assert_eq!((fake.of("claim").len(), fake.of("report").len()), (1, 1));
+    let log = house.stop().await;
+    assert_eq!((fake.of("claim").len(), fake.order()), (1, vec!["health".to_owned(), "return 1".to_owned()]));
+    let line = "task 1 of T-1: given back: this supervisor is stopping".to_owned();
+    assert!(log.contains(&line), "{log:?}");
 }

@@ -6,10 +6,9 @@ use anyhow::Result;
 use stateous_build::{Options, projects};
 
 use crate::commands::routine::read_component;
-use crate::text::say;
 
-/// State and component of every routine of `folder`. A routine that does not build is told and left out; the others go on.
-pub(super) fn all(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+/// State and component of every routine of `folder`, sorted.
+pub(in crate::commands) fn all(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
     let routines = folder.join("routines");
     if !routines.is_dir() {
         return ready(&folder.join("build"));
@@ -22,14 +21,9 @@ pub(super) fn all(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
         Options { target_dir: Some(beside), earlier: Some(components.clone()), ..Options::default() };
     let mut found = Vec::new();
     for project in projects(&routines)? {
-        match project.build(&options) {
-            Ok(built) => {
-                for one in built {
-                    std::fs::write(components.join(&one.name).with_extension("wasm"), &one.component)?;
-                    found.push((one.name, one.component));
-                }
-            }
-            Err(why) => say(&format!("{:#}; what served before goes on", anyhow::Error::from(why))),
+        for built in project.build(&options)? {
+            std::fs::write(components.join(format!("{}.wasm", built.name)), &built.component)?;
+            found.push((state_of(&built.name), built.component));
         }
     }
     found.sort();
@@ -45,9 +39,26 @@ fn ready(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
         if file.extension().is_some_and(|ext| ext == "wasm")
             && let Some(state) = file.file_stem().and_then(|stem| stem.to_str())
         {
-            components.push((state.to_owned(), read_component(&file)?));
+            components.push((state_of(state), read_component(&file)?));
         }
     }
     components.sort();
     Ok(components)
+}
+
+/// The state that a routine's folder or component is named after: `draft`, or `checks.lint` for the state `lint` of the
+/// workflow `checks` that a parallel state runs.
+fn state_of(name: &str) -> String {
+    name.replace('.', "/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_in_a_name_is_the_state_of_another_workflow() {
+        assert_eq!(state_of("draft"), "draft");
+        assert_eq!(state_of("checks.lint"), "checks/lint");
+    }
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context as _;
+use serde::Serialize;
 use stateous_build::{Built, Options, Project, projects};
-use stateous_inspect::Report;
 use stateous_runtime::{Limits, Outcome};
 
 use super::run::mib;
@@ -37,12 +37,11 @@ pub(super) struct Args {
 }
 
 /// Runs the command.
-pub(super) fn run(args: &Args) -> Result<(), Failed> {
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failed> {
     let folder =
         args.folder.canonicalize().with_context(|| format!("cannot find {}", args.folder.display()))?;
     let out_dir = args.out_dir.clone().unwrap_or_else(|| folder.clone());
     std::fs::create_dir_all(&out_dir).with_context(|| format!("cannot make {}", out_dir.display()))?;
-    let mut out = Out::new();
     for project in projects(&folder)? {
         let is_only = project.folder == folder && args.out_dir.is_none();
         let began = Instant::now();
@@ -56,7 +55,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failed> {
         for built in built {
             let name = if is_single { "routine" } else { &built.name };
             let file = out_dir.join(name).with_extension("wasm");
-            tell(&mut out, args, &built, &file, seconds)?;
+            tell(out, args, &built, &file, seconds)?;
         }
     }
     Ok(())
@@ -89,17 +88,66 @@ fn tell(out: &mut Out, args: &Args, built: &Built, file: &Path, seconds: f64) ->
         anyhow::anyhow!("{} would be refused: {}", built.name, all.join("; "))
     })?;
     write(file, &built.component)?;
-    let how = if built.kept { "unchanged".to_owned() } else { format!("built in {seconds:.1} s") };
-    out.line(&format!("{}  {}, {how}", file.display(), size(report.size)))?;
-    out.line(&format!("  digest    {}", report.digest))?;
-    if let Some(sdk) = &report.sdk {
-        out.line(&format!("  sdk       {}", escape(sdk)))?;
+    let empty_run = if args.no_run { None } else { Some(empty_run(built.component.clone())?) };
+    let told = Told {
+        file: file.display().to_string(),
+        kept: built.kept,
+        seconds,
+        size: report.size,
+        digest: &report.digest,
+        sdk: report.sdk.as_deref(),
+        imports: &report.imports,
+        empty_run,
+    };
+    out.tell(&told, Told::words)
+}
+
+/// What became of one routine.
+#[derive(Serialize)]
+struct Told<'a> {
+    file: String,
+    /// Its sources were those of the component that is there.
+    kept: bool,
+    seconds: f64,
+    /// In bytes.
+    size: u64,
+    digest: &'a str,
+    sdk: Option<&'a str>,
+    imports: &'a [String],
+    empty_run: Option<EmptyRun>,
+}
+
+impl Told<'_> {
+    fn words(&self) -> String {
+        let how = if self.kept { "unchanged".to_owned() } else { format!("built in {:.1} s", self.seconds) };
+        let mut lines = vec![format!("{}  {}, {how}", self.file, size(self.size))];
+        lines.push(format!("  digest    {}", self.digest));
+        lines.extend(self.sdk.map(|sdk| format!("  sdk       {}", escape(sdk))));
+        lines.push(format!("  imports   {}", imports(self.imports)));
+        lines.extend(self.empty_run.as_ref().map(|run| format!("  empty run {}", run.words())));
+        lines.join("\n")
     }
-    out.line(&format!("  imports   {}", imports(&report)))?;
-    if !args.no_run {
-        out.line(&format!("  empty run {}", empty_run(built.component.clone())?))?;
+}
+
+/// What one run with an empty context costs: mostly the start of the language.
+#[derive(Serialize)]
+struct EmptyRun {
+    fuel: u64,
+    memory_bytes: u64,
+    wall_ms: f64,
+    outcome: String,
+}
+
+impl EmptyRun {
+    fn words(&self) -> String {
+        format!(
+            "{} fuel, {} MiB, {:.1} ms; with an empty context it {}",
+            self.fuel,
+            mib(self.memory_bytes),
+            self.wall_ms,
+            escape(&self.outcome)
+        )
     }
-    Ok(())
 }
 
 /// `34 KiB`, `1.7 MiB`.
@@ -108,24 +156,23 @@ fn size(bytes: u64) -> String {
 }
 
 /// Our interfaces by name, and how many of WASI's.
-fn imports(report: &Report) -> String {
+fn imports(imports: &[String]) -> String {
     let ours = |name: &&String| name.starts_with("stateous:");
-    let mut names: Vec<String> = report
-        .imports
+    let mut names: Vec<String> = imports
         .iter()
         .filter(ours)
         .filter_map(|name| name.split(['/', '@']).nth(1).map(str::to_owned))
         .filter(|name| name != "types")
         .collect();
-    let wasi = report.imports.iter().filter(|name| !ours(name)).count();
+    let wasi = imports.iter().filter(|name| !ours(name)).count();
     if wasi > 0 {
         names.push(format!("{wasi} of WASI (nothing granted but clocks and random numbers)"));
     }
     if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
 }
 
-/// What one run with an empty context costs: mostly the start of the language.
-fn empty_run(component: Vec<u8>) -> anyhow::Result<String> {
+/// Runs a component with an empty context.
+fn empty_run(component: Vec<u8>) -> anyhow::Result<EmptyRun> {
     let limits = Limits { fuel: EMPTY_RUN_FUEL, ..Limits::default() };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let ended = runtime.block_on(async {
@@ -134,19 +181,18 @@ fn empty_run(component: Vec<u8>) -> anyhow::Result<String> {
         sandbox.run(first_task("{}".to_owned(), 0), limits).await;
         anyhow::Ok(sandbox.run(first_task("{}".to_owned(), 0), limits).await.0)
     })?;
-    let end = match &ended.outcome {
+    let outcome = match &ended.outcome {
         Outcome::Event(event) => format!("ended with {}", event.name),
         Outcome::Waiting => "waits".to_owned(),
         Outcome::Failed { message, .. } => format!("failed: {}", message.lines().next().unwrap_or_default()),
         Outcome::Stopped { code, .. } => format!("stopped: {}", code.as_str()),
     };
-    Ok(format!(
-        "{} fuel, {} MiB, {:.1} ms; with an empty context it {}",
-        ended.stats.fuel_used,
-        mib(ended.stats.memory_peak),
-        ended.stats.wall.as_secs_f64() * 1000.0,
-        escape(&end)
-    ))
+    Ok(EmptyRun {
+        fuel: ended.stats.fuel_used,
+        memory_bytes: ended.stats.memory_peak,
+        wall_ms: ended.stats.wall.as_secs_f64() * 1000.0,
+        outcome,
+    })
 }
 
 /// Writes a component unless it is there already, so that whoever watches the file sees only real changes.

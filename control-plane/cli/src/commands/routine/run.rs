@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, anyhow, bail, ensure};
+use serde_json::json;
 use stateous_engine::json::{Object, canonical, parse};
-use stateous_runtime::{Ended, Event, Level, Limits, Outcome, Stats, Task};
+use stateous_runtime::{Ended, Event, Level, Limits, Outcome, Schedule, Stats, Task};
 
 use super::sandbox::{Sandbox, Written, first_task};
 use crate::Failed;
-use crate::text::{Out, escape};
+use crate::text::{Format, Out, escape};
 
 /// Run a component here, in the real sandbox, without a control plane.
 ///
@@ -62,7 +63,7 @@ pub(super) struct Args {
 }
 
 /// Runs the command.
-pub(super) fn run(args: &Args) -> Result<(), Failed> {
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failed> {
     let component = super::read_component(&args.file)?;
     let (task, limits) = (args.task()?, args.limits()?);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
@@ -77,7 +78,10 @@ pub(super) fn run(args: &Args) -> Result<(), Failed> {
         }
         anyhow::Ok((last, stats))
     })?;
-    tell(&last.0, &last.1, &task, &limits, &stats)?;
+    match out.format() {
+        Format::Text => tell(out, &last.0, &last.1, &task, &limits, &stats)?,
+        Format::Json => out.line(&json(&last.0, &last.1, &stats).to_string())?,
+    }
     match last.0.outcome {
         Outcome::Event(_) | Outcome::Waiting => Ok(()),
         Outcome::Failed { .. } | Outcome::Stopped { .. } => Err(Failed::Quiet),
@@ -151,21 +155,15 @@ fn now_ms() -> u64 {
 }
 
 fn tell(
+    out: &mut Out,
     ended: &Ended,
     written: &Written,
     task: &Task,
     limits: &Limits,
     stats: &[Stats],
 ) -> Result<(), Failed> {
-    let mut out = Out::new();
     for (level, line) in &written.log {
-        let level = match level {
-            Level::Debug => "debug",
-            Level::Info => "info",
-            Level::Warn => "warn",
-            Level::Error => "error",
-        };
-        out.line(&format!("log       {level}: {}", escape(line)))?;
+        out.line(&format!("log       {}: {}", level_name(*level), escape(line)))?;
     }
     for note in &written.notes {
         out.line(&format!("note      {}", escape(note)))?;
@@ -205,6 +203,40 @@ fn tell(
     let start = range(stats, |s| micros(s.instantiate), |us| millis(*us));
     out.line(&format!("time      {wall} ms"))?;
     out.line(&format!("start     {start} ms of it, before the routine's first instruction"))
+}
+
+/// The last run as a program reads it, JSON of the routine as the text that it is, and what each run used.
+fn json(ended: &Ended, written: &Written, stats: &[Stats]) -> serde_json::Value {
+    let event = |event: &Event| json!({"name": event.name, "payload": event.payload});
+    let outcome = match &ended.outcome {
+        Outcome::Event(with) => json!({"kind": "event", "event": event(with)}),
+        Outcome::Waiting => json!({"kind": "waiting"}),
+        Outcome::Failed { message, retry } => json!({"kind": "failed", "message": message, "retry": retry}),
+        Outcome::Stopped { code, message } => {
+            json!({"kind": "stopped", "code": code.as_str(), "message": message})
+        }
+    };
+    let timer = |timer: &Schedule| json!({"event": event(&timer.event), "after": timer.after});
+    let line = |(level, text): &(Level, String)| json!({"level": level_name(*level), "text": text});
+    let run = |stats: &Stats| {
+        json!({"fuel": stats.fuel_used, "memory_bytes": stats.memory_peak,
+               "wall_ms": stats.wall.as_secs_f64() * 1000.0, "start_ms": stats.instantiate.as_secs_f64() * 1000.0})
+    };
+    json!({
+        "outcome": outcome, "context": ended.context_writes, "memory": written.memory, "notes": written.notes,
+        "timers": ended.schedules.iter().map(timer).collect::<Vec<_>>(),
+        "log": written.log.iter().map(line).collect::<Vec<_>>(),
+        "runs": stats.iter().map(run).collect::<Vec<_>>(),
+    })
+}
+
+const fn level_name(level: Level) -> &'static str {
+    match level {
+        Level::Debug => "debug",
+        Level::Info => "info",
+        Level::Warn => "warn",
+        Level::Error => "error",
+    }
 }
 
 /// `done {"n": 1}`; the bare name without a payload.

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Context as _, Result, bail};
 use async_trait::async_trait;
 use stateous_runtime::{
-    CompileWorker, Ended, Event, Level, Limits, PortError, Ports, Prepared, Runtime, RuntimeOptions, Task,
+    CompileWorker, Config, Ended, Event, Level, Limits, Patience, PortError, Ports, Prepared, Runtime,
+    RuntimeOptions, Task, Web, WebBody, WebError,
 };
 
 /// The most bytes of compiled forms that are kept for later runs.
@@ -112,7 +113,29 @@ impl Ports for Local {
         Ok(())
     }
 
+    fn config(&self) -> Config {
+        Config::default()
+    }
+
+    fn web(&self) -> Arc<dyn Web> {
+        Arc::new(NoWeb)
+    }
+
     fn log(&mut self, level: Level, text: &str) {
         self.lock().log.push((level, text.to_owned()));
+    }
+}
+
+/// No request leaves a run on the developer's own machine: what a routine may reach, its supervisor's owner says.
+struct NoWeb;
+
+#[async_trait]
+impl Web for NoWeb {
+    async fn send(
+        self: Arc<Self>,
+        _: http::Request<WebBody>,
+        _: Patience,
+    ) -> Result<http::Response<WebBody>, WebError> {
+        Err(WebError::Denied("`stateous routine run` sends nothing: a supervisor grants hosts".to_owned()))
     }
 }
