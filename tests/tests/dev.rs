@@ -85,7 +85,7 @@ async fn what_is_saved_runs_and_what_does_not_build_changes_nothing() -> anyhow:
 
     let seen = dev.log().len();
     std::fs::write(&source, "this is no Rust")?;
-    line_after(&dev, seen, "the routines do not build; what served before goes on").await?;
+    line_after(&dev, seen, "does not build; see above; what served before goes on").await?;
     let workflow = folder.join("workflow.toml");
     let good = std::fs::read_to_string(&workflow)?;
     let seen = dev.log().len();
@@ -96,5 +96,45 @@ async fn what_is_saved_runs_and_what_does_not_build_changes_nothing() -> anyhow:
     dev.signal("INT").await?;
     let status = dev.wait(Duration::from_secs(10)).await?;
     assert!(status.success(), "{status}: {}", dev.log());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_routine_of_another_language_is_built_and_watched_too() -> anyhow::Result<()> {
+    if Product::guest("c-example").is_none() {
+        return Ok(());
+    }
+    let product = Product::new()?;
+    let root = Product::root();
+    let home = tempfile::Builder::new().prefix("dev-story-").tempdir_in(root.join("target"))?;
+    let folder = home.path().join("drafts");
+    let source = folder.join("routines/draft/routine.c");
+    copy(&root.join("guest-sdk/c/example/routine.c"), &source)?;
+    std::fs::write(
+        folder.join("workflow.toml"),
+        "workflow = \"drafts\"\ncontext = \"Item\"\n\n[states.draft]\nstart = true\non.submitted = \"END\"\n\
+         on.needs-work = \"END\"\n\n[events.needs-work]\npayload = \"Why\"\n\n[schemas.Item]\ntitle = \"string\"\n\n\
+         [schemas.Why]\nbecause = \"string\"\n",
+    )?;
+    let mut command = product.command();
+    command.arg("dev").arg(&folder).args(["--listen", "127.0.0.1:0"]);
+    let mut dev = Process::start("dev", product.folder(), &mut command)?;
+    let serving = dev.line("serving drafts on http://").await?;
+    let url =
+        serving.split_whitespace().find(|word| word.starts_with("http://")).unwrap_or_default().to_owned();
+    let client = Client::new(&url)?;
+    line_after(&dev, 0, "try: ").await?;
+    assert_eq!(draft_of(&client, "A").await?, "Please order: an order that is approved at once.");
+
+    let text = std::fs::read_to_string(&source)?;
+    let seen = dev.log().len();
+    std::fs::write(&source, text.replace("Please order:", "Kindly order:"))?;
+    line_after(&dev, seen, "drafts/draft: version 2 is in force").await?;
+    assert_eq!(draft_of(&client, "B").await?, "Kindly order: an order that is approved at once.");
+
+    let seen = dev.log().len();
+    std::fs::write(&source, "this is no C")?;
+    line_after(&dev, seen, "does not build; see above; what served before goes on").await?;
+    assert_eq!(draft_of(&client, "C").await?, "Kindly order: an order that is approved at once.");
     Ok(())
 }

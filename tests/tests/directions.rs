@@ -14,12 +14,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("stateous-api", &["stateous-engine"]),
     ("stateous-server", &["stateous-api", "stateous-store", "stateous-engine", "stateous-inspect"]),
     ("stateous-inspect", &[]),
+    ("stateous-build", &["stateous-inspect"]),
     ("stateous-runtime", &["stateous-inspect"]),
     ("stateous-supervisor", &["stateous-runtime", "stateous-api"]),
     (
         "stateous-cli",
         &[
             "stateous-api",
+            "stateous-build",
             "stateous-compiler",
             "stateous-engine",
             "stateous-inspect",
@@ -35,7 +37,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("stateous-routine-macros", &[]),
     ("stateous-private-postgres", &[]),
     ("stateous-e2e", &["stateous-api", "stateous-private-postgres"]),
-    ("xtask", &["stateous-api", "stateous-inspect", "stateous-private-postgres"]),
+    ("xtask", &["stateous-api", "stateous-build", "stateous-inspect", "stateous-private-postgres"]),
 ];
 
 #[test]

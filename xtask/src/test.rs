@@ -57,6 +57,7 @@ pub(crate) fn run_all(root: &Path, args: &Args) -> Result<()> {
             run(cargo(root).args(["test", "--manifest-path"]).arg(manifest))?;
         }
     }
+    crate::guests::test_languages(root)?;
     say("\nEverything passed.");
     Ok(())
 }

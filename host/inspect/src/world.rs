@@ -49,10 +49,12 @@ pub(crate) enum Offer<'w> {
     Unknown,
 }
 
+/// The contract with guests, as text.
+pub const WIT: &str = include_str!("../../../wit/routine.wit");
+
 /// The world of this build.
-pub(crate) static WORLD: LazyLock<World> = LazyLock::new(|| {
-    World::parse(include_str!("../../../wit/routine.wit")).expect("wit/routine.wit is part of this build")
-});
+pub(crate) static WORLD: LazyLock<World> =
+    LazyLock::new(|| World::parse(WIT).expect("wit/routine.wit is part of this build"));
 
 impl World {
     /// Our WIT, encoded as a component type and read back with the same reader that reads the uploads.

@@ -39,18 +39,37 @@ fn a_module_with_its_world_becomes_a_component_that_passes_the_check() {
 }
 
 #[test]
+fn a_module_that_does_not_say_its_world_is_taken_for_one_of_ours() {
+    let component = componentize(&wat::parse_str(CORE).unwrap()).unwrap();
+    assert!(check(&component).is_ok());
+}
+
+#[test]
+fn what_a_module_imports_of_wasi_preview_1_goes_through_the_adapter() {
+    let import =
+        r#"(import "wasi_snapshot_preview1" "fd_write" (func (param i32 i32 i32 i32) (result i32))) (memory"#;
+    let component = componentize(&wat::parse_str(CORE.replacen("(memory", import, 1)).unwrap()).unwrap();
+    let report = check(&component).unwrap_or_else(|p| panic!("{p:?}"));
+    assert!(
+        report.imports.iter().any(|import| import.starts_with("wasi:cli/stderr@0.2.")),
+        "{:?}",
+        report.imports
+    );
+}
+
+#[test]
 fn the_usual_mistakes_get_a_sentence() {
     assert!(refused(b"#!/bin/sh").starts_with("it is not WebAssembly."));
-    assert!(
-        refused(&wat::parse_str(CORE).unwrap()).starts_with("it does not say which world it was built for")
-    );
-    let wasip1 =
-        CORE.replacen("(memory", r#"(import "wasi_snapshot_preview1" "fd_write" (func)) (memory"#, 1);
-    assert!(
-        refused(&with_metadata(&wasip1)).contains("it was built for wasm32-wasip1"),
-        "{}",
-        refused(&with_metadata(&wasip1))
-    );
     let no_run = CORE.replacen("\"run\"", "\"walk\"", 1);
+    assert!(
+        refused(&wat::parse_str(&no_run).unwrap())
+            .starts_with("it does not say which world it was built for")
+    );
+    let other_run = CORE.replacen("i64) (result i32)", "i64) (result i64)", 1).replacen(
+        "i32.const 1024))",
+        "i64.const 0))",
+        1,
+    );
+    assert!(refused(&wat::parse_str(other_run).unwrap()).starts_with("no component can be made of it: "));
     assert!(refused(&with_metadata(&no_run)).starts_with("no component can be made of it: "));
 }

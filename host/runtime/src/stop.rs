@@ -55,6 +55,10 @@ fn classify(error: &wasmtime::Error, attempt: &Attempt, limits: &Limits) -> (Sto
         };
     }
     if let Some(I32Exit(status)) = error.downcast_ref::<I32Exit>() {
+        // How a language with a runtime of its own, such as Go, gives up when a growth was refused.
+        if attempt.limiter.refused.is_some() {
+            return memory_exceeded(attempt, limits);
+        }
         return (StopCode::Trapped, format!("the routine called exit({status}): it must return an outcome"));
     }
     if let Some(trap) = error.downcast_ref::<Trap>() {
@@ -85,11 +89,7 @@ fn trapped(trap: Trap, error: &wasmtime::Error, attempt: &Attempt, limits: &Limi
             (StopCode::FuelExhausted, message)
         }
         // A refused growth is no trap of its own: the guest's allocator gives up, and aborts.
-        Trap::UnreachableCodeReached if attempt.limiter.refused.is_some() => {
-            let wanted = text::size(attempt.limiter.refused.unwrap_or_default());
-            let most = text::size(limits.memory_bytes);
-            (StopCode::MemoryExceeded, format!("the routine wanted {wanted} of memory; it may have {most}"))
-        }
+        Trap::UnreachableCodeReached if attempt.limiter.refused.is_some() => memory_exceeded(attempt, limits),
         Trap::UnreachableCodeReached => (StopCode::Trapped, "the routine panicked or aborted".to_owned()),
         Trap::StackOverflow => {
             (StopCode::Trapped, "the routine's stack is full: probably too deep recursion".to_owned())
@@ -102,6 +102,12 @@ fn trapped(trap: Trap, error: &wasmtime::Error, attempt: &Attempt, limits: &Limi
         ),
         trap => (StopCode::Trapped, format!("the routine trapped: {trap}")),
     }
+}
+
+fn memory_exceeded(attempt: &Attempt, limits: &Limits) -> (StopCode, String) {
+    let wanted = text::size(attempt.limiter.refused.unwrap_or_default());
+    let most = text::size(limits.memory_bytes);
+    (StopCode::MemoryExceeded, format!("the routine wanted {wanted} of memory; it may have {most}"))
 }
 
 /// The panic message that the SDK's hook logged, or what the guest printed last on standard error.

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use stateous_build::rust::TARGET;
 
-use super::toolchain::TARGET;
 use crate::apt::{Apt, files};
 use crate::shell::{cargo, output, say};
 

@@ -1,4 +1,8 @@
-//! `stateous routine`: upload components, and see which serve which state.
+//! `stateous routine`: build components, run them here, upload them, and see which serve which state.
+
+mod build;
+mod run;
+mod sandbox;
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +16,7 @@ use crate::Failed;
 use crate::failed::Coded;
 use crate::text::{Out, escape};
 
-/// Upload routines, and see which serve which state.
+/// Build routines, run them here, upload them, and see which serve which state.
 #[derive(Parser)]
 #[command(name = "stateous routine")]
 pub(crate) struct Args {
@@ -24,6 +28,10 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Act {
+    /// Build the routine in a folder: Rust, JavaScript, TypeScript, Python, C, C++ or Go.
+    Build(build::Args),
+    /// Run a component here, in the real sandbox, without a control plane.
+    Run(run::Args),
     /// Upload a component, and let it serve a state from the next attempt on.
     Push(Push),
     /// What serves each state.
@@ -66,6 +74,8 @@ pub(crate) fn run(args: Args, out: &mut Out) -> Result<(), Failed> {
     let Args { act, remote } = args;
     match act {
         None => Err(Failed::Usage(Box::new(Args::command()))),
+        Some(Act::Build(args)) => build::run(&args, out),
+        Some(Act::Run(args)) => run::run(&args, out),
         Some(Act::List) => remote.run(async |client| list(client, out).await),
         Some(Act::Push(push)) if push.file.is_dir() => {
             let pushes = push.of_folder()?;

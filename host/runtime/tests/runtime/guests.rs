@@ -17,7 +17,7 @@ async fn guest(name: &str, task: Task, limits: Limits) -> Option<Story> {
 }
 
 /// The guest's component, if it is built.
-fn built(name: &str) -> Option<Vec<u8>> {
+pub(crate) fn built(name: &str) -> Option<Vec<u8>> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let path = root.join("target/guests").join(name).with_extension("wasm");
     match std::fs::read(&path) {
@@ -47,6 +47,11 @@ async fn allocates() {
             && message.contains(" MiB of memory; it may have 64 MiB\n"),
         "{message}"
     );
+}
+
+#[tokio::test]
+async fn conforms() {
+    crate::languages::conforms("conforms", "conforms/src/lib.rs:").await;
 }
 
 #[tokio::test]

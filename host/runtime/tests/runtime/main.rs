@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod harness;
+mod languages;
 mod scripted;
 
 mod attacks;

@@ -10,6 +10,12 @@ use tokio::sync::mpsc;
 /// An editor writes a file in several steps; changes this close together are one.
 const SETTLE: Duration = Duration::from_millis(150);
 
+/// Folders of what tools write.
+const WRITTEN: [&str; 6] = ["target", ".stateous", "build", "node_modules", "__pycache__", ".venv"];
+/// What sources of routines are called, in every language of the SDKs.
+const SOURCES: [&str; 10] = ["rs", "js", "mjs", "ts", "py", "c", "cc", "cpp", "h", "go"];
+const MANIFESTS: [&str; 4] = ["Cargo.toml", "package.json", "pyproject.toml", "go.mod"];
+
 /// What changed since it was asked last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Changed {
@@ -74,16 +80,17 @@ impl Changes {
 
 impl Changed {
     fn add(&mut self, path: &Path) {
-        // What cargo and we write is not what a person saves.
-        let built = path
-            .components()
-            .any(|part| matches!(part.as_os_str().to_str(), Some("target" | ".stateous" | "build")));
+        // What compilers, package managers and we write is not what a person saves.
+        let built =
+            path.components().any(|part| part.as_os_str().to_str().is_some_and(|p| WRITTEN.contains(&p)));
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if built || name == "Cargo.lock" {
             return;
         }
         self.workflow |= name == "workflow.toml";
-        self.routines |= name.ends_with(".rs") || name == "Cargo.toml";
+        let extension =
+            Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        self.routines |= SOURCES.contains(&extension) || MANIFESTS.contains(&name);
     }
 }
 
@@ -101,6 +108,10 @@ mod tests {
         assert_eq!(seen("workflow.toml"), (true, false));
         assert_eq!(seen("routines/draft/src/lib.rs"), (false, true));
         assert_eq!(seen("routines/draft/Cargo.toml"), (false, true));
+        assert_eq!(seen("routines/mail/routine.ts"), (false, true));
+        assert_eq!(seen("routines/count/go.mod"), (false, true));
+        assert_eq!(seen("routines/mail/node_modules/a/index.js"), (false, false));
+        assert_eq!(seen("routines/sum/__pycache__/routine.py"), (false, false));
         assert_eq!(seen("routines/target/debug/build.rs"), (false, false));
         assert_eq!(seen("routines/Cargo.lock"), (false, false));
         assert_eq!(seen("README.md"), (false, false));

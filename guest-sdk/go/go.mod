@@ -1,0 +1,3 @@
+module stateous.dev/routine
+
+go 1.24

@@ -1,0 +1,2 @@
+def look(message: str) -> None:
+    raise LookupError(message)
