@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use stateous_api::{Client, RoutineLimits, RoutinePush, StartRequest};
+use stateous_private_postgres::Cluster;
 use tempfile::TempDir;
 use tokio::process::Command;
 
@@ -18,6 +19,7 @@ use crate::process::{Process, eventually};
 pub struct Product {
     executable: PathBuf,
     folder: TempDir,
+    database: String,
 }
 
 impl Product {
@@ -31,7 +33,15 @@ impl Product {
             .get_or_init(|| build().map_err(|e| format!("{e:#}")))
             .clone()
             .map_err(anyhow::Error::msg)?;
-        Ok(Self { executable, folder: tempfile::tempdir()? })
+        Ok(Self { executable, folder: tempfile::tempdir()?, database: database() })
+    }
+
+    /// The same with a database of the story's own choice, as `--db` takes it.
+    ///
+    /// # Errors
+    /// When the product does not build.
+    pub fn on(database: &str) -> Result<Self> {
+        Ok(Self { database: database.to_owned(), ..Self::new()? })
     }
 
     /// The story's folder.
@@ -102,14 +112,19 @@ impl Product {
     /// # Errors
     /// When it does not come up.
     pub async fn serve_files(&self, graphs: Vec<PathBuf>, lease: &str) -> Result<ControlPlane> {
-        let mut control_plane = ControlPlane {
-            graphs,
-            lease: lease.to_owned(),
-            listen: "127.0.0.1:0".to_owned(),
-            client: Client::new("http://127.0.0.1:1")?,
-            process: None,
-        };
+        let mut control_plane = ControlPlane::new("control-plane", graphs, lease)?;
         control_plane.start(self).await?;
+        Ok(control_plane)
+    }
+
+    /// Starts a control plane that waits while another one serves the database of this story.
+    ///
+    /// # Errors
+    /// When it does not come to waiting.
+    pub async fn stand_by(&self, graphs: Vec<PathBuf>, lease: &str) -> Result<ControlPlane> {
+        let mut control_plane = ControlPlane::new("standby", graphs, lease)?;
+        control_plane.run(self, &["--standby"])?;
+        control_plane.process().line("standing by: ").await?;
         Ok(control_plane)
     }
 
@@ -146,6 +161,14 @@ impl Product {
     }
 }
 
+/// SQLite in the story's folder, or a database of a private Postgres when `STATEOUS_TEST_DATABASE=postgres` says so.
+fn database() -> String {
+    if std::env::var_os("STATEOUS_TEST_DATABASE").is_none_or(|database| database != "postgres") {
+        return "sqlite:///control.db".to_owned();
+    }
+    Cluster::shared().expect("there is a Postgres, since it was asked for").database()
+}
+
 /// Says that a story was skipped, and why. Straight to stderr: the print macros are kept from whoever runs tests that pass.
 pub(crate) fn skipped(why: &str) {
     // When nobody reads it, nobody misses it.
@@ -177,6 +200,7 @@ fn build() -> Result<PathBuf> {
 
 /// A control plane that can be killed and started again on the same database and port.
 pub struct ControlPlane {
+    name: &'static str,
     graphs: Vec<PathBuf>,
     lease: String,
     listen: String,
@@ -185,20 +209,38 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
+    fn new(name: &'static str, graphs: Vec<PathBuf>, lease: &str) -> Result<Self> {
+        let listen = "127.0.0.1:0".to_owned();
+        let client = Client::new("http://127.0.0.1:1")?;
+        Ok(Self { name, graphs, lease: lease.to_owned(), listen, client, process: None })
+    }
+
     /// Starts it, on the port that it had before.
     ///
     /// # Errors
     /// When it does not come up.
     pub async fn start(&mut self, product: &Product) -> Result<()> {
+        self.run(product, &[])?;
+        self.serves().await
+    }
+
+    fn run(&mut self, product: &Product, options: &[&str]) -> Result<()> {
         let mut command = product.command();
-        command.arg("serve").args(&self.graphs);
-        command.args(["--db", "sqlite:///control.db", "--lease", &self.lease, "--listen", &self.listen]);
-        let mut process = Process::start("control-plane", product.folder(), &mut command)?;
-        let line = process.line("serving on http://").await?;
+        command.arg("serve").args(&self.graphs).args(options);
+        command.args(["--db", &product.database, "--lease", &self.lease, "--listen", &self.listen]);
+        self.process = Some(Process::start(self.name, product.folder(), &mut command)?);
+        Ok(())
+    }
+
+    /// Waits until it serves; a standby until it took over.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub async fn serves(&mut self) -> Result<()> {
+        let line = self.process().line("serving on http://").await?;
         let url = line.split_whitespace().find(|w| w.starts_with("http://")).context("no address")?;
         url.trim_start_matches("http://").clone_into(&mut self.listen);
         self.client = Client::new(url)?;
-        self.process = Some(process);
         Ok(())
     }
 

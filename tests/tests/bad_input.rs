@@ -66,6 +66,10 @@ async fn wrong_commands_exit_2() -> anyhow::Result<()> {
         &[][..],
         &["token"],
         &["routine"],
+        &["task"],
+        &["supervisor"],
+        &["init"],
+        &["completions", "unheard-of"],
         &["unheard-of"],
         &["serve"],
         &["serve", "--unheard-of"],
@@ -109,7 +113,11 @@ async fn one_port_one_database_one_folder() -> anyhow::Result<()> {
 
     let unknown = told(&product, &["token", "show", "T-9", "--url", &control_plane.url()]).await?;
     let plain = unknown.replace(&control_plane.url(), "URL");
-    assert_eq!(plain, "exit 1\nerror: the control plane at URL refused (404): there is no token 'T-9'");
+    assert_eq!(
+        plain,
+        "exit 1\nerror: the control plane at URL refused (404): there is no token 'T-9'\n\
+         hint: `stateous token show --prefix T-` lists the tokens whose ids begin so"
+    );
     Ok(())
 }
 

@@ -10,6 +10,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("stateous-compiler", &["stateous-engine"]),
     ("stateous-store", &["stateous-engine"]),
     ("stateous-store-sqlite", &["stateous-store", "stateous-engine"]),
+    ("stateous-store-postgres", &["stateous-store", "stateous-engine"]),
     ("stateous-api", &["stateous-engine"]),
     ("stateous-server", &["stateous-api", "stateous-store", "stateous-engine", "stateous-inspect"]),
     ("stateous-inspect", &[]),
@@ -25,14 +26,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "stateous-runtime",
             "stateous-server",
             "stateous-store",
+            "stateous-store-postgres",
             "stateous-store-sqlite",
             "stateous-supervisor",
         ],
     ),
     ("stateous-routine", &["stateous-routine-macros"]),
     ("stateous-routine-macros", &[]),
-    ("stateous-e2e", &["stateous-api"]),
-    ("xtask", &["stateous-api", "stateous-inspect"]),
+    ("stateous-private-postgres", &[]),
+    ("stateous-e2e", &["stateous-api", "stateous-private-postgres"]),
+    ("xtask", &["stateous-api", "stateous-inspect", "stateous-private-postgres"]),
 ];
 
 #[test]
@@ -67,7 +70,7 @@ fn every_crate_uses_only_what_the_house_allows() -> anyhow::Result<()> {
 #[test]
 fn sql_stands_in_store_crates_and_the_outbox_only() -> anyhow::Result<()> {
     let metadata = MetadataCommand::new().no_deps().exec()?;
-    let with_sql: Vec<String> = metadata
+    let mut with_sql: Vec<String> = metadata
         .packages
         .iter()
         .filter(|p| {
@@ -77,6 +80,7 @@ fn sql_stands_in_store_crates_and_the_outbox_only() -> anyhow::Result<()> {
         })
         .map(|p| p.name.to_string())
         .collect();
-    assert_eq!(with_sql, ["stateous-store-sqlite", "stateous-supervisor"]);
+    with_sql.sort();
+    assert_eq!(with_sql, ["stateous-store-postgres", "stateous-store-sqlite", "stateous-supervisor"]);
     Ok(())
 }

@@ -214,6 +214,9 @@ async fn the_command_lines_of_both_say_the_same() -> anyhow::Result<()> {
             let words = words.replace("ID", id);
             let output = command().arg("token").args(words.split(' ')).args(["--url", &url]).output().await?;
             let (stdout, stderr) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
+            // What to do next is said by ours alone.
+            let stderr: String =
+                stderr.lines().filter(|l| !l.starts_with("hint: ")).map(|l| format!("{l}\n")).collect();
             let text = format!("$ {words}\n{stdout}{stderr}");
             said.push_str(&text.replace(id, "ID").replace(&url, "URL"));
         }
@@ -230,6 +233,41 @@ async fn the_command_lines_of_both_say_the_same() -> anyhow::Result<()> {
     }
     same_shown(&original, &product, &["token", "show", "--url", &url]).await?;
     same_shown(&original, &product, &["token", "show", "--graph", "--url", &url]).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn our_command_line_works_with_the_control_plane_of_the_original() -> anyhow::Result<()> {
+    let Some(original) = Original::find()? else { return Ok(()) };
+    let product = Product::new()?;
+    let graph = original.compile(&product, "parcels").await?;
+    let theirs = original.serve(&product, &graph).await?;
+    let url = theirs.client().url().to_owned();
+    let ours = async |words: &[&str]| product.run(&[&["token"], words, &["--url", &url]].concat()).await;
+    let (_, started, _) = ours(&["start", "P-1", r#"{"to":"Zoë"}"#]).await?;
+    assert_eq!(started, "P-1: weigh, active\n");
+    let watch = product.command().args(["token", "watch", "P-1", "--url", &url]).kill_on_drop(true).output();
+    let act = async {
+        for (words, told) in [
+            (&["fire", "P-1", "weighed", r#"{"grams":900}"#][..], "P-1: pack, active\n"),
+            (&["wait", "P-1", "--until-state", "pack"], "P-1: pack, active\n"),
+            (&["show"], "P-1: pack, active\n"),
+            (&["cancel", "P-1"], "P-1: pack, cancelled\n"),
+            (&["wait", "P-1", "--status", "cancelled"], "P-1: pack, cancelled\n"),
+        ] {
+            assert_eq!(ours(words).await?.1, told, "{words:?}");
+        }
+        let (code, _, stderr) = ours(&["retry", "P-1"]).await?;
+        assert_eq!((code, stderr.contains("refused (404)")), (1, true), "{stderr}");
+        anyhow::Ok(())
+    };
+    let (watched, acted) = tokio::join!(watch, act);
+    acted?;
+    // The history, then the token's line; the original tells them the other way round.
+    let watched = String::from_utf8(watched?.stdout)?;
+    let shown = original.done(&product, &["token", "show", "P-1", "--url", &url]).await?;
+    let (token, history) = shown.split_once('\n').unwrap_or_default();
+    same_lines(&watched, &format!("{history}{token}\n"));
     Ok(())
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn run_demo(root: &Path, args: &Args) -> Result<()> {
     say(
         "                             control plane, supervisor and routines in one process, rebuilt when you save",
     );
-    say("  README.md                  your first routine in five steps");
+    say("  README.md                  your first token in a minute");
     if args.keep {
         say(&format!("\nThe demo's folder is kept: {}", folder.keep().display()));
     }

@@ -2,9 +2,11 @@
 //!
 //! Each command sets up what it needs by itself, so that a fresh machine with a C compiler and rustup is enough.
 
+mod apt;
 mod bench;
 mod demo;
 mod guests;
+mod postgres;
 mod process;
 mod shell;
 mod test;

@@ -6,6 +6,10 @@ use anyhow::Result;
 
 use crate::shell::{cargo, run, say, step};
 
+/// Tests that are the same whatever the database is: the HTTP boundary, and the stories of processes that die.
+const ON_POSTGRES: &[&str] =
+    &["http", "control_plane_killed", "database_lost", "main_job", "standby", "supervisor_killed"];
+
 /// Options of the test run.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -18,6 +22,7 @@ pub(crate) struct Args {
 pub(crate) fn run_all(root: &Path, args: &Args) -> Result<()> {
     if let Some(only) = &args.only {
         crate::guests::build_all(root, false)?;
+        crate::postgres::prepare(root)?;
         build(root)?;
         return run(required(cargo(root).args(["test", "--workspace", "--no-fail-fast", only])));
     }
@@ -32,6 +37,8 @@ pub(crate) fn run_all(root: &Path, args: &Args) -> Result<()> {
     crate::guests::build_all(root, false)?;
     step("Guests, the way round: Debian's compiler");
     crate::guests::check_fallback(root)?;
+    step("Postgres, for private clusters");
+    crate::postgres::prepare(root)?;
     step("The rules build without an operating system");
     crate::guests::check_for_wasm(root, &["stateous-engine", "stateous-compiler"])?;
     step("Lints");
@@ -39,6 +46,11 @@ pub(crate) fn run_all(root: &Path, args: &Args) -> Result<()> {
     step("Tests: unit, conformance, guests, stories with real processes");
     build(root)?;
     run(required(cargo(root).args(["test", "--workspace", "--no-fail-fast"])))?;
+    step("Tests over a database, once more on Postgres");
+    let mut again = cargo(root);
+    again.args(["test", "--workspace", "--no-fail-fast"]);
+    again.args(ON_POSTGRES.iter().flat_map(|test| ["--test", test]));
+    run(required(&mut again).env("STATEOUS_TEST_DATABASE", "postgres"))?;
     step("Tests of the examples' routines, natively");
     for manifest in crate::guests::manifests(root)? {
         if manifest.starts_with(root.join("examples")) {

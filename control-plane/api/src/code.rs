@@ -62,6 +62,7 @@ codes! {
     NotServing "not_serving" 503 "This control plane does not serve its database (any more); another one may at the same URL.",
     Unexpected "unexpected" 500 "The request failed for a reason that lies in the control plane; its log says more.",
     ForeignOrigin "foreign_origin" 403 "Ours: a web page of another site sent the request, or it came to a host name that is not this control plane's.",
+    NotRetryable "not_retryable" 409 "Ours: the token did not fail, or its last state cannot be entered now.",
     RoutineInvalid "routine_invalid" 422 "Ours: the bytes are not a component that this control plane's supervisors can run.",
     RoutineNotFound "routine_not_found" 404 "Ours: no component with this digest was uploaded.",
 }
@@ -109,6 +110,7 @@ impl From<refusal::Code> for Code {
             refusal::Code::EventNotAllowed => Self::EventNotAllowed,
             refusal::Code::TokenNotActive => Self::TokenNotActive,
             refusal::Code::ChildToken => Self::ChildToken,
+            refusal::Code::NotRetryable => Self::NotRetryable,
             refusal::Code::TaskNotHeld => Self::TaskNotHeld,
             refusal::Code::AttemptOver => Self::AttemptOver,
         }

@@ -3,7 +3,8 @@
 //! People write a workflow as TOML; the control plane serves a graph file. [`compile`] turns one into the other, or says
 //! everything that is wrong with it at once, each with its place, a stable code and a way out. It reads no file and runs
 //! no code. What it writes is the graph file of the original, format 1, key for key: [`stateous_engine::Graph`] reads it.
-//! [`mermaid`] and [`dot`] draw such a graph.
+//! [`mermaid`] and [`dot`] draw such a graph, and [`contract`] writes what each state's routine is given and can end with as
+//! types of a programming language.
 //!
 //! # The file
 //!
@@ -101,6 +102,7 @@
 //! | warnings: `unused_event`, `unused_schema`, `unused_workflow`, `cannot_end`, `timeout_never`, `never_holds` | what is allowed but looks like a slip |
 
 mod check;
+pub mod contract;
 mod definition;
 mod diagnostic;
 mod drawing;

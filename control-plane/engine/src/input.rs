@@ -43,6 +43,11 @@ pub enum Input {
         /// The token.
         token: String,
     },
+    /// Somebody lets a failed token enter its last state again. The one change of a token that ended.
+    RetryToken {
+        /// The token.
+        token: String,
+    },
     /// A supervisor takes one queued task, which the store found for it.
     ClaimTask {
         /// The task.

@@ -80,7 +80,7 @@ impl Wanted {
                 key: key.clone(),
                 ..Self::default()
             },
-            Input::PauseToken { token } => {
+            Input::PauseToken { token } | Input::RetryToken { token } => {
                 Self { token: Some(token.clone()), context: true, family: true, ..Self::default() }
             }
             Input::ResumeToken { token } | Input::CancelToken { token } => Self {

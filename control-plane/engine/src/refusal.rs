@@ -25,6 +25,8 @@ pub enum Code {
     TokenNotActive,
     /// The act is for a top token, and this one is a child.
     ChildToken,
+    /// The token did not fail, or its last state cannot be entered now.
+    NotRetryable,
     /// The caller does not hold the task.
     TaskNotHeld,
     /// The attempt that the caller speaks of is over.
@@ -33,7 +35,7 @@ pub enum Code {
 
 impl Code {
     /// Every code that a decision or a route can give.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::TokenNotFound,
         Self::TaskNotFound,
         Self::InvalidArgument,
@@ -44,6 +46,7 @@ impl Code {
         Self::EventNotAllowed,
         Self::TokenNotActive,
         Self::ChildToken,
+        Self::NotRetryable,
         Self::TaskNotHeld,
         Self::AttemptOver,
     ];
@@ -62,6 +65,7 @@ impl Code {
             Self::EventNotAllowed => "event_not_allowed",
             Self::TokenNotActive => "token_not_active",
             Self::ChildToken => "child_token",
+            Self::NotRetryable => "not_retryable",
             Self::TaskNotHeld => "task_not_held",
             Self::AttemptOver => "attempt_over",
         }

@@ -63,6 +63,7 @@ const TOKEN_ROWS: &[Row] = &[
     ("Pause", 0, pause),
     ("Resume", 0, resume),
     ("Cancel", 0, cancel),
+    ("Retry", 0, retry),
     ("A routine's timer is due, and leads on", 5 * MINUTE, || Input::FireTimer { timer: 3 }),
     ("A routine's timer is due, and leads nowhere", 5 * MINUTE, || Input::FireTimer { timer: 4 }),
     ("The state's timeout is due, and leads nowhere", 60 * MINUTE, || Input::FireTimer { timer: 2 }),
@@ -375,6 +376,10 @@ fn resume() -> Input {
 
 fn cancel() -> Input {
     Input::CancelToken { token: "T".into() }
+}
+
+fn retry() -> Input {
+    Input::RetryToken { token: "T".into() }
 }
 
 fn claim(task: u64) -> Input {

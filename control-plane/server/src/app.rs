@@ -6,7 +6,7 @@ use stateous_engine::change::Answer;
 use stateous_engine::{Graph, Input, Rules};
 use stateous_store::{Clock, Committer, Failure, FailureKind, Reader};
 use tokio::sync::{Semaphore, watch};
-use tracing::error;
+use tracing::{debug, error};
 
 use crate::connections::reaches;
 use crate::control_plane::Stage;
@@ -65,6 +65,11 @@ impl App {
         let reader = Arc::clone(&self.reader);
         match tokio::task::spawn_blocking(move || read(reader.as_ref())).await {
             Ok(Ok(found)) => Ok(found),
+            // The loops notice within a second that the database is gone, and then it is told once.
+            Ok(Err(failure)) if failure.kind == FailureKind::Busy => {
+                debug!(error = %failure, "A read failed: {failure}");
+                Err(failure.into())
+            }
             Ok(Err(failure)) => {
                 error!(error = %failure, cause = failure.source.as_ref().map(tracing::field::display), "A read failed: {failure}");
                 Err(failure.into())

@@ -81,7 +81,7 @@ impl std::error::Error for Refused {}
 impl From<Failure> for Refused {
     fn from(failure: Failure) -> Self {
         match failure.kind {
-            FailureKind::Busy => {
+            FailureKind::Busy | FailureKind::Collided => {
                 Self::new(Code::DatabaseBusy, "the database cannot take this request now; try again")
             }
             FailureKind::NotServing => Self::new(Code::NotServing, failure.message),

@@ -37,6 +37,7 @@ fn routes() -> Vec<Route> {
         route(Method::POST, "/tokens/{token}/pause", steering::pause),
         route(Method::POST, "/tokens/{token}/resume", steering::resume),
         route(Method::POST, "/tokens/{token}/cancel", steering::cancel),
+        route(Method::POST, "/tokens/{token}/retry", steering::retry),
         route(Method::GET, "/openapi.json", openapi::document),
         route(Method::GET, "/workflow", workflow::document),
         route(Method::GET, "/health", workflow::health),

@@ -95,8 +95,7 @@ pub(crate) fn tasks_of_other_starts(
     incarnation: &Incarnation,
 ) -> Result<Vec<u64>, Broken> {
     const SQL: &str = "SELECT id FROM tasks INDEXED BY tasks_requested \
-        WHERE status IN ('claimed', 'started') AND claimed_by = ?1 AND request IS NOT NULL \
-        AND request > ?2 AND request < ?3";
+        WHERE status IN ('claimed', 'started') AND claimed_by = ?1 AND request > ?2 AND request < ?3";
     let folder = &incarnation.folder;
     let between = |from: String, to: String| {
         sql::all(conn, SQL, [supervisor, &from, &to], |row| Ok(row.get::<_, u64>(0)?))

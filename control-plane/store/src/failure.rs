@@ -8,6 +8,8 @@ use std::sync::Arc;
 pub enum FailureKind {
     /// The connection or a time limit: nobody's input is guilty. Try the same again later.
     Busy,
+    /// Another transaction was in the way, and this one was undone: the same again, at once, may work.
+    Collided,
     /// This statement or its data: in a batch, one input is guilty.
     Statement,
     /// Another control plane serves this database, or took it over.

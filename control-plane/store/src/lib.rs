@@ -10,6 +10,7 @@ mod clock;
 pub mod codec;
 mod committer;
 mod failure;
+mod outage;
 mod rows;
 mod traits;
 

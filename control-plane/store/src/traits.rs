@@ -40,9 +40,14 @@ pub struct QueuedFilter {
 pub trait Writer: Send {
     /// Opens a transaction that no other writer can come between.
     fn begin(&mut self) -> Result<(), Failure>;
+    /// Says what else will be loaded in this transaction, about in this order. Only a hint: a store may look it up together.
+    fn ahead(&mut self, wanted: Vec<Wanted>) {
+        drop(wanted);
+    }
     /// Loads what a decision needs, this transaction's own writes included.
     fn load(&mut self, wanted: &Wanted) -> Result<Loaded, Failure>;
-    /// Writes a decision's changes in order. On a failure the transaction may only be rolled back.
+    /// Writes a decision's changes in order. A store may write them later, at the latest with the commit, as long as every
+    /// verb sees them; their failure then comes later too. On a failure the transaction may only be rolled back.
     fn apply(&mut self, changes: &[Change]) -> Result<(), Failure>;
     /// Ids of queued tasks of active tokens which a claim may take, lowest id first, at most `limit`.
     fn queued_tasks(&mut self, filter: &QueuedFilter, limit: u32) -> Result<Vec<u64>, Failure>;

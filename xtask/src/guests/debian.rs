@@ -8,7 +8,6 @@
 //! Versions are read from apt, none is written here. Compiler and library source must be of one version, so the pinned
 //! compiler cannot be used with Debian's source.
 
-use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -17,6 +16,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::toolchain::TARGET;
+use crate::apt::{Apt, files};
 use crate::shell::{cargo, output, say};
 
 /// Finds the libraries that Debian's compiler came with. Relative, so that the repository may be moved.
@@ -59,7 +59,12 @@ pub(super) fn toolchain(root: &Path, tools: &Path) -> Result<PathBuf> {
 
 /// Downloads and unpacks the packages: a folder that looks like `/`.
 fn download(work: &Path) -> Result<PathBuf> {
-    let apt = Apt::with_rustc_web(work)?;
+    let apt = Apt::that_knows("rustc-web", work)?.with_context(|| {
+        format!(
+            "no package source of this machine has rustc-web (Debian's security archive does). Install the target by \
+             hand: rustup target add {TARGET}"
+        )
+    })?;
     let version = apt.candidate("rustc-web")?.context("apt has no rustc-web any more")?;
     let std = apt.dependency(&format!("libstd-rust-web-dev={version}"), "libstd-rust-web-")?;
     let llvm = apt.dependency(&std, "libllvm")?;
@@ -73,16 +78,7 @@ fn download(work: &Path) -> Result<PathBuf> {
         z3,
     ];
     say(&format!("  {}", packages.join(" ")));
-    let debs = work.join("debs");
-    let unpacked = work.join("unpacked");
-    for folder in [&debs, &unpacked] {
-        fs::create_dir(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    }
-    output(apt.command("apt-get").arg("download").args(&packages).current_dir(&debs))?;
-    for deb in files(&debs)? {
-        output(Command::new("dpkg-deb").arg("--extract").arg(deb).arg(&unpacked))?;
-    }
-    Ok(unpacked)
+    apt.unpack(&packages, work)
 }
 
 /// Puts what was unpacked into the layout of a toolchain.
@@ -184,88 +180,4 @@ fn host_triple(root: &Path) -> Result<String> {
     let about = output(Command::new("rustc").current_dir(root).arg("-vV"))?;
     let host = about.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).with_context(|| format!("rustc -vV names no host: {about}"))
-}
-
-/// What a folder holds, sorted.
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
-    let mut files: Vec<PathBuf> =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
-    files.sort();
-    Ok(files)
-}
-
-/// apt, asked about packages and never told to install one.
-struct Apt {
-    options: Vec<OsString>,
-}
-
-impl Apt {
-    /// apt with the machine's package lists if they know the compiler, or else with lists of our own.
-    fn with_rustc_web(work: &Path) -> Result<Self> {
-        // As root, apt would drop to a user that may not write into our folder.
-        let machine = Self { options: vec!["-oAPT::Sandbox::User=root".into()] };
-        if machine.candidate("rustc-web")?.is_some() {
-            return Ok(machine);
-        }
-        say("  this machine's package lists do not know rustc-web; downloading lists of our own");
-        let mut options = machine.options;
-        for (key, folder) in [("Dir::State::lists", "lists"), ("Dir::Cache", "cache")] {
-            let folder = work.join("apt").join(folder);
-            for folder in [folder.join("partial"), folder.join("archives/partial")] {
-                fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-            }
-            options.push(format!("-o{key}={}", folder.display()).into());
-        }
-        let own = Self { options };
-        output(own.command("apt-get").args(["--quiet", "update"]))
-            .context("apt cannot download package lists")?;
-        if own.candidate("rustc-web")?.is_some() {
-            return Ok(own);
-        }
-        bail!(
-            "no package source of this machine has rustc-web (Debian's security archive does). Install the target by \
-             hand: rustup target add {TARGET}"
-        )
-    }
-
-    fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(program);
-        command.args(&self.options).env("LC_ALL", "C");
-        command
-    }
-
-    /// The version that would be installed.
-    fn candidate(&self, package: &str) -> Result<Option<String>> {
-        let policy = output(self.command("apt-cache").args(["policy", package]))?;
-        let version = policy.lines().find_map(|line| line.trim().strip_prefix("Candidate: "));
-        Ok(version.filter(|version| *version != "(none)").map(str::to_owned))
-    }
-
-    /// The one dependency of a package whose name begins so and goes on with a digit.
-    fn dependency(&self, package: &str, prefix: &str) -> Result<String> {
-        let depends = output(self.command("apt-cache").args(["depends", package]))?;
-        dependency(&depends, prefix)
-            .map(str::to_owned)
-            .with_context(|| format!("{package} depends on no {prefix}<number>: {depends}"))
-    }
-}
-
-fn dependency<'a>(depends: &'a str, prefix: &str) -> Option<&'a str> {
-    depends.lines().filter_map(|line| line.trim().strip_prefix("Depends: ")).find(|name| {
-        name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_dependency_is_found_by_the_start_of_its_name() {
-        let depends =
-            "libstd-rust-web-dev\n  Depends: libstd-rust-web-1.96\n  Depends: libc6\n |Depends: gcc\n";
-        assert_eq!(dependency(depends, "libstd-rust-web-"), Some("libstd-rust-web-1.96"));
-        assert_eq!(dependency("rustc\n  Depends: libstd-rust-web-dev\n", "libstd-rust-web-"), None);
-    }
 }

@@ -235,6 +235,14 @@ impl Client {
         self.steer(token, "cancel").await
     }
 
+    /// *Ours*: lets a failed top token enter its last state again, as a new visit with empty memory.
+    ///
+    /// # Errors
+    /// As every call: see [`ClientError`].
+    pub async fn retry(&self, token: &str) -> Result<Token, ClientError> {
+        self.steer(token, "retry").await
+    }
+
     /// Uploads a component and puts it in force for a state.
     ///
     /// # Errors

@@ -3,31 +3,42 @@
 use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail, ensure};
-use stateous_engine::{Catalog, Graph, Timestamp};
+use anyhow::{Context as _, bail};
+use serde_json::json;
+use stateous_engine::{Catalog, Graph};
 use stateous_server::{ControlPlane, Options};
-use stateous_store::{Clock as _, Store, SystemClock};
+use stateous_store::Store;
 use stateous_supervisor::{Given, Stopping};
 use tokio::sync::watch;
 
 use super::host::Host;
-use super::{graphs, logging, signals};
+use super::{database, graphs, logging, signals};
 use crate::Failed;
-use crate::text::say;
+use crate::text::{Format, Out, json_line, say};
 
 /// Where a control plane listens unless told otherwise.
 const LISTEN: &str = "127.0.0.1:8080";
 /// The shortest lease that the original's supervisors keep: they send a heartbeat every 30 seconds.
 const ORIGINAL_LEASE_MS: i64 = 60_000;
+/// How long a standby that took the database waits for its predecessor's port.
+const PORT_FREED: Duration = Duration::from_secs(10);
 
-/// Run the control plane: the HTTP API and the clock, over one database.
+/// Run the control plane: the HTTP API and the clock, over one database. With --json, one line on stdout tells the URL
+/// once it serves.
 #[derive(clap::Args)]
+#[command(
+    after_help = "Ctrl-C once: finish the requests that are being answered. Twice: stop at once.\n\nExamples:\n  \
+                        stateous serve orders/build/orders.json\n  \
+                        stateous serve orders/workflow.toml --supervise orders-supervisor\n  \
+                        stateous serve orders.json --db sqlite:////var/lib/stateous/orders.db --listen 127.0.0.1:0 --json"
+)]
 pub(crate) struct Args {
     /// Graph files, or workflow.toml files; the first is the default workflow.
     #[arg(value_name = "GRAPH", required = true)]
     graphs: Vec<PathBuf>,
-    /// The database: sqlite:///FILE, relative to the current folder.
+    /// The database: sqlite:///FILE, relative to the current folder, or postgres://USER:PASSWORD@HOST:PORT/DATABASE.
     #[arg(long, value_name = "URL", default_value = "sqlite:///stateous.db")]
     db: String,
     /// Where to listen. Port 0 takes a free port.
@@ -39,6 +50,9 @@ pub(crate) struct Args {
     /// How long a supervisor may be silent before its task is tried again: 30s, 2m.
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = lease)]
     lease: i64,
+    /// Wait while another control plane serves the database, and take its place when it ends.
+    #[arg(long)]
+    standby: bool,
     /// Also run the supervisor of this folder, in the same process.
     #[arg(long, value_name = "FOLDER")]
     supervise: Option<PathBuf>,
@@ -51,12 +65,18 @@ fn lease(text: &str) -> Result<i64, String> {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args) -> Result<(), Failed> {
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failed> {
     logging::start();
     let address = listen_address(&args.listen)?;
-    let graphs = args.graphs.iter().map(|file| graphs::load(file)).collect::<Result<Vec<_>, _>>()?;
-    let listener = bind(address, &args.listen)?;
-    let store = open(&args.db)?;
+    let graphs =
+        args.graphs.iter().map(|file| graphs::load(file, Format::Text)).collect::<Result<Vec<_>, _>>()?;
+    let (listener, store) = if args.standby {
+        // The one that serves may listen where we will.
+        let store = database::stand_by(&args.db)?;
+        (bind_freed(address, &args.listen)?, store)
+    } else {
+        (bind(address, &args.listen)?, database::open(&args.db)?)
+    };
     let options = Options { lease_ms: args.lease, hosts: args.hosts.clone(), ..Options::default() };
     if args.lease < ORIGINAL_LEASE_MS {
         say(
@@ -65,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failed> {
         );
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let served = runtime.block_on(serve(listener, store, graphs, options, args.supervise.as_deref()));
+    let served = runtime.block_on(serve(listener, store, graphs, options, args.supervise.as_deref(), out));
     runtime.shutdown_background();
     served
 }
@@ -76,11 +96,16 @@ async fn serve(
     graphs: Vec<Graph>,
     options: Options,
     supervise: Option<&Path>,
+    out: &mut Out,
 ) -> Result<(), Failed> {
     let stops = signals::stops()?;
     let plane = ControlPlane::start(listener, store, Catalog::new(graphs)?, options).await?;
     let address = plane.address();
     say(&format!("serving on http://{address} (Ctrl-C stops)"));
+    if out.format() == Format::Json {
+        // Whoever chose port 0 reads here which port it became.
+        out.line(&json_line(&json!({"url": format!("http://{address}")})))?;
+    }
     if !address.ip().is_loopback() {
         say(&format!(
             "warning: anybody who can reach {address} can act on every token: there are no api keys"
@@ -178,21 +203,16 @@ pub(crate) fn bind(address: SocketAddr, shown: &str) -> anyhow::Result<TcpListen
     })
 }
 
-/// Opens the database that a URL names.
-pub(crate) fn open(url: &str) -> anyhow::Result<Arc<dyn Store>> {
-    let Some(file) = url.strip_prefix("sqlite:///") else {
-        let scheme = url.split(':').next().unwrap_or(url);
-        ensure!(
-            scheme == "sqlite",
-            "--db takes sqlite:///FILE; this version of Stateous has no store for '{scheme}'"
-        );
-        bail!("--db takes sqlite:///FILE, such as sqlite:///stateous.db, not '{url}'");
-    };
-    ensure!(!file.is_empty(), "--db names no file: write sqlite:///FILE, such as sqlite:///stateous.db");
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let now = SystemClock::new(Timestamp::default()).now();
-    let options = stateous_store_sqlite::Options { host: host.trim().to_owned(), now };
-    Ok(Arc::new(stateous_store_sqlite::open(Path::new(file), &options)?))
+/// A listener on an address that another control plane may be about to leave.
+#[expect(clippy::disallowed_methods, reason = "nobody tells when a port is free: it is tried")]
+fn bind_freed(address: SocketAddr, shown: &str) -> anyhow::Result<TcpListener> {
+    let deadline = Instant::now() + PORT_FREED;
+    loop {
+        match bind(address, shown) {
+            Err(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(50)),
+            bound => return bound,
+        }
+    }
 }
 
 #[cfg(test)]

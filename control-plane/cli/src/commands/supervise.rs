@@ -10,6 +10,12 @@ use crate::Failed;
 
 /// Run routines: claim tasks, and run each in a sandbox.
 #[derive(clap::Args)]
+#[command(
+    after_help = "Ctrl-C once: take no new tasks and wait for the running routines. Twice: stop them and exit.\n\n\
+                        Examples:\n  \
+                        stateous supervise orders-supervisor\n  \
+                        stateous supervise box --url http://control.example:8080 --name box-7 --slots 16"
+)]
 pub(crate) struct Args {
     /// The supervisor's folder; its stateous.toml says where the control plane is, and .stateous/ keeps its outbox.
     #[arg(value_name = "FOLDER")]

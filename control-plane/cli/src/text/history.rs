@@ -67,7 +67,7 @@ fn what(kind: &str, data: &Map<String, Value>, zone: &TimeZone) -> String {
         "memory_deleted" => format!("memory deleted: {} (in {})", get("memory_key"), get("state")),
         "context_changed" => format!("context changed: {}", keys(data)),
         "cancelled" if data.contains_key("reason") => format!("cancelled: {}", get("reason")),
-        "started" | "paused" | "resumed" | "completed" | "cancelled" => kind.to_owned(),
+        "started" | "paused" | "resumed" | "completed" | "cancelled" | "retried" => kind.to_owned(),
         "event_deferred" => format!("{} held while paused", get("event")),
         "event_replayed" => format!("{} applied on resume", get("event")),
         "event_dropped" => format!("{} dropped on resume: {}", get("event"), get("reason")),
@@ -85,6 +85,11 @@ fn keys(data: &Map<String, Value>) -> String {
             names.join(", ")
         }
     }
+}
+
+/// An ISO 8601 time as date and time of day in the user's own zone.
+pub(crate) fn local_time(at: &str) -> String {
+    local(at, "%Y-%m-%d %H:%M:%S", &TimeZone::system())
 }
 
 /// An ISO 8601 time in `zone`; the text as it is when it is not a time.
@@ -139,6 +144,7 @@ mod tests {
         check("cancelled", json!({"reason": "why"}), "cancelled: why");
         check("cancelled", json!({}), "cancelled");
         check("failed", json!({"reason": "why"}), "failed: why");
+        check("retried", json!({}), "retried");
         check("brand_new", json!({"a": 1}), r#"brand_new {"a": 1}"#);
         check("note", json!({"task": 1}), "?");
     }

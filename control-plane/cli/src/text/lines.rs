@@ -1,30 +1,6 @@
-//! Token lines, and the way out to stdout.
-
-use std::io::{self, Write};
+//! Token lines, the words on stderr, and what keeps both safe to print.
 
 use serde_json::Value;
-
-/// Stdout. A closed pipe (`| head`) ends the command quietly with exit code 1, as any other filter would.
-pub(crate) struct Out(io::Stdout);
-
-impl Out {
-    pub(crate) fn new() -> Self {
-        Self(io::stdout())
-    }
-
-    /// Prints one line.
-    pub(crate) fn line(&mut self, text: &str) -> Result<(), crate::Failed> {
-        writeln!(self.0, "{text}").map_err(Self::failed)
-    }
-
-    fn failed(error: io::Error) -> crate::Failed {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            crate::Failed::Quiet
-        } else {
-            crate::Failed::Said(anyhow::Error::new(error).context("cannot write to stdout"))
-        }
-    }
-}
 
 /// A line for people, on stderr: stdout is for what was asked.
 #[expect(clippy::print_stderr, reason = "the one place that writes to stderr besides the log")]
@@ -67,7 +43,7 @@ pub(crate) fn escape(text: &str) -> String {
 }
 
 /// Control characters, and the marks that reorder or hide what stands beside them.
-fn hidden(c: char) -> bool {
+pub(super) fn hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }

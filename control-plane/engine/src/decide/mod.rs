@@ -13,6 +13,7 @@ mod fire;
 mod held;
 mod moves;
 mod report;
+mod retry;
 mod start;
 mod steer;
 mod tasks;
@@ -54,6 +55,7 @@ pub fn decide(rules: &Rules, loaded: &Loaded, input: &Input, now: Timestamp) -> 
         Input::PauseToken { token } => steer::pause(rules, loaded, now, token),
         Input::ResumeToken { token } => steer::resume(rules, loaded, now, token),
         Input::CancelToken { token } => steer::cancel(rules, loaded, now, token),
+        Input::RetryToken { token } => retry::retry(rules, loaded, now, token),
         Input::ClaimTask { supervisor, request, .. } => {
             tasks::claim(rules, loaded, now, supervisor, request.as_deref())
         }

@@ -63,6 +63,8 @@ pub enum Kind {
     Failed,
     /// Ours: `task`, `attempt`. The supervisor said that the routine begins.
     TaskStarted,
+    /// Ours: nothing. The token failed, and enters its last state again.
+    Retried,
     /// Ours: `task`, `attempt`, `supervisor`. A supervisor gave the task back, or was started again while it held it: no
     /// failure is counted.
     TaskReturned,
@@ -70,7 +72,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, the original's first.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::Started,
         Self::EventAccepted,
         Self::EventRejected,
@@ -98,6 +100,7 @@ impl Kind {
         Self::Cancelled,
         Self::Failed,
         Self::TaskStarted,
+        Self::Retried,
         Self::TaskReturned,
     ];
 
@@ -132,6 +135,7 @@ impl Kind {
             Self::Cancelled => "cancelled",
             Self::Failed => "failed",
             Self::TaskStarted => "task_started",
+            Self::Retried => "retried",
             Self::TaskReturned => "task_returned",
         }
     }
@@ -145,7 +149,7 @@ impl Kind {
     /// Whether the original knows it. `GET /tokens/{id}/history` sends only these unless asked with `kinds=all`.
     #[must_use]
     pub const fn is_original(self) -> bool {
-        !matches!(self, Self::TaskStarted | Self::TaskReturned)
+        !matches!(self, Self::TaskStarted | Self::Retried | Self::TaskReturned)
     }
 }
 

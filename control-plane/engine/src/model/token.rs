@@ -45,7 +45,7 @@ impl Status {
         Self::ALL.into_iter().find(|s| s.as_str() == text)
     }
 
-    /// An ended token never changes again.
+    /// An ended token never changes again, unless it failed and somebody retries it.
     #[must_use]
     pub const fn is_ended(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)

@@ -143,6 +143,8 @@ impl Reading {
             }
             Kind::Cancelled => token.end(Status::Cancelled),
             Kind::Failed => token.end(Status::Failed),
+            // What brought it into its last state is still what brings it there now.
+            Kind::Retried => (token.status, *accepted) = (Status::Active, token.entered_by.clone()),
             // They change no row of this token: a child has a ledger of its own.
             Kind::EventRejected | Kind::BranchStarted | Kind::Note => {}
         }

@@ -186,6 +186,7 @@ fn give(model: &mut Model, input: &Input) -> Told {
         Input::PauseToken { token } => model.pause(token),
         Input::ResumeToken { token } => model.resume(token),
         Input::CancelToken { token } => model.cancel(token),
+        Input::RetryToken { token } => model.retry(token),
         Input::ClaimTask { task, supervisor, request } => model.claim(*task, supervisor, request.as_deref()),
         Input::RepeatClaim { task, supervisor, request } => model.repeat(*task, supervisor, request),
         Input::StartTask { task, attempt, supervisor, incarnation } => {

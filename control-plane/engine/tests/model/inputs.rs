@@ -31,6 +31,7 @@ pub(crate) enum Op {
     Pause(u8),
     Resume(u8),
     Cancel(u8),
+    Retry(u8),
     Claim {
         task: u8,
         by: u8,
@@ -106,6 +107,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => n().prop_map(Op::Pause),
         4 => n().prop_map(Op::Resume),
         1 => n().prop_map(Op::Cancel),
+        3 => n().prop_map(Op::Retry),
         10 => (n(), n()).prop_map(|(task, by)| Op::Claim { task, by }),
         1 => (n(), n()).prop_map(|(task, by)| Op::Repeat { task, by }),
         3 => (n(), n(), n()).prop_map(|(task, by, attempt)| Op::Begin { task, by, attempt }),
@@ -164,6 +166,7 @@ impl Op {
             Self::Pause(who) => Input::PauseToken { token: top(model, who, "active") },
             Self::Resume(who) => Input::ResumeToken { token: top(model, who, "paused") },
             Self::Cancel(who) => Input::CancelToken { token: top(model, who, "active") },
+            Self::Retry(who) => Input::RetryToken { token: top(model, who, "failed") },
             Self::Claim { task, by } => Input::ClaimTask {
                 task: a_task(model, task, &["queued"]),
                 supervisor: one_of(by, &["a", "b"]).into(),

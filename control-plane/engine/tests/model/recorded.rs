@@ -48,7 +48,7 @@ pub(crate) fn write(input: &Input) -> Option<Json> {
         }
         Input::ExpireLease { task } => json!({"do": "expire", "task": task}),
         Input::FireTimer { timer } => json!({"do": "timer", "timer": timer}),
-        // Another workflow, a routine that begins, a claim that is repeated are ours; a heartbeat tells which are lost.
+        // A retry, another workflow, a routine that begins, a claim that is repeated are ours; a heartbeat tells which are lost.
         _ => return None,
     })
 }

@@ -1,4 +1,4 @@
-//! The model's rules of people's acts on a whole family: pause, resume, cancel.
+//! The model's rules of people's acts on a whole family: pause, resume, cancel, retry.
 
 use serde_json::{Value as Json, json};
 
@@ -94,6 +94,22 @@ impl Model {
             return no;
         }
         self.cancel_one(id, json!({}));
+        Told::Token(id.to_owned())
+    }
+
+    pub(crate) fn retry(&mut self, id: &str) -> Told {
+        match self.not_steerable(id, &["failed"]) {
+            Some(Told::Refused("token_not_active")) => return Told::Refused("not_retryable"),
+            Some(no) => return no,
+            None => {}
+        }
+        let token = self.token(id).clone();
+        if self.cannot_enter(id, &self.flow_of(id), &token.state, &token.context).is_some() {
+            return Told::Refused("not_retryable");
+        }
+        self.change(id).status = "active";
+        self.append(id, "retried", json!({}));
+        self.enter(id, &token.state);
         Told::Token(id.to_owned())
     }
 

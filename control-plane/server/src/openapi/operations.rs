@@ -67,6 +67,9 @@ fn tokens() -> Vec<Operation> {
         steer("/tokens/{token}/pause", "pauseToken", "An active token stands still; what arrives is held."),
         steer("/tokens/{token}/resume", "resumeToken", "A paused token goes on, with what it held."),
         steer("/tokens/{token}/cancel", "cancelToken", "An active or paused token ends for good."),
+        post("/tokens/{token}/retry", "retryToken", "*Ours.* A failed token enters its last state again.")
+            .answers(200, reference::<api::Token>(), "The token, as it is now.")
+            .refused(&[Code::NotRetryable, Code::ChildToken, Code::TokenNotActive]),
     ]
 }
 

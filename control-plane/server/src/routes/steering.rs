@@ -1,4 +1,4 @@
-//! Pause, resume, cancel. None of them has a body; one that comes is not read.
+//! Pause, resume, cancel, retry. None of them has a body; one that comes is not read.
 
 use std::sync::Arc;
 
@@ -27,6 +27,11 @@ pub(crate) async fn resume(State(app): State<Arc<App>>, path: Names) -> Result<R
 /// `POST /tokens/{id}/cancel`
 pub(crate) async fn cancel(State(app): State<Arc<App>>, path: Names) -> Result<Response, Refused> {
     steered(&app, Input::CancelToken { token: existing(path.first())? }).await
+}
+
+/// `POST /tokens/{id}/retry`
+pub(crate) async fn retry(State(app): State<Arc<App>>, path: Names) -> Result<Response, Refused> {
+    steered(&app, Input::RetryToken { token: existing(path.first())? }).await
 }
 
 async fn steered(app: &App, input: Input) -> Result<Response, Refused> {

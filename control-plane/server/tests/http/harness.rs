@@ -1,7 +1,6 @@
 //! A control plane of a test's own, and requests written byte by byte, so that odd ones can be sent too.
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +13,8 @@ use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
 
 use crate::contract::Contract;
+
+use crate::database;
 
 /// `sdlc` of the original's documentation: coding (timeout 6h, retries 2) and testing.
 pub(crate) const SDLC: &str = include_str!("../../../engine/tests/fixtures/graphs/sdlc.json");
@@ -52,14 +53,14 @@ impl Plane {
         clock: Arc<ManualClock>,
         graph: &str,
     ) -> Result<Self, ServeError> {
-        let options = stateous_store_sqlite::Options { host: "test".into(), now: clock.now() };
-        let store = stateous_store_sqlite::open(&folder.path().join("stateous.db"), &options).unwrap();
+        let (path, now) = (folder.path().to_owned(), clock.now());
+        let store = tokio::task::spawn_blocking(move || database::open(&path, now).unwrap()).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let catalog = Catalog::new(vec![Graph::parse(graph).unwrap()]).unwrap();
         let clock_ = Arc::clone(&clock) as Arc<dyn Clock>;
         let options =
             Options { lease_ms: LEASE_MS, clock: Some(clock_), hosts: vec!["plane.example".into()] };
-        let plane = ControlPlane::start(listener, Arc::new(store), catalog, options).await?;
+        let plane = ControlPlane::start(listener, store, catalog, options).await?;
         Ok(Self { address: plane.address(), plane, clock, folder })
     }
 
@@ -229,10 +230,4 @@ pub(crate) async fn table(plane: &Plane, requests: &[(&str, &str, &str)]) -> Str
         lines.push(format!("  {}", answer.brief()));
     }
     lines.join("\n")
-}
-
-/// Whether a database can be opened there, which says that nobody holds it.
-pub(crate) fn is_free(folder: &Path) -> bool {
-    let options = stateous_store_sqlite::Options { host: "test".into(), now: START };
-    stateous_store_sqlite::open(&folder.join("stateous.db"), &options).is_ok()
 }

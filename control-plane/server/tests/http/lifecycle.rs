@@ -7,7 +7,8 @@ use stateous_server::ServeError;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::harness::{Plane, SDLC, is_free};
+use crate::database::is_free;
+use crate::harness::{Plane, SDLC};
 
 #[tokio::test]
 async fn a_restart_finds_everything_again() {
@@ -15,7 +16,7 @@ async fn a_restart_finds_everything_again() {
     plane.token("T").await;
     let before = plane.history("T").await;
     let (folder, clock) = plane.stop().await;
-    assert!(is_free(folder.path()));
+    assert!(is_free(folder.path()).await);
     let plane = Plane::start(folder, clock, SDLC).await.unwrap();
     assert_eq!(plane.history("T").await, before);
 }
@@ -33,7 +34,7 @@ async fn another_structure_waits_for_the_tokens_of_the_old_one() {
     };
     assert!(matches!(refused, ServeError::LiveTokens { live: 2, .. }));
     insta::assert_snapshot!(refused);
-    assert!(is_free(folder.path()));
+    assert!(is_free(folder.path()).await);
 
     // Only settings changed: the structure is the same.
     let slower = SDLC.replace("\"6h\"", "\"7h\"");
@@ -70,7 +71,7 @@ async fn claims_that_wait_are_answered_when_it_stops() {
     read.unwrap().unwrap();
     assert!(answer.ends_with(r#"{"grants":[],"waited_ms":0}"#), "{answer}");
     plane.plane.wait().await.unwrap();
-    assert!(is_free(plane.folder.path()));
+    assert!(is_free(plane.folder.path()).await);
 }
 
 #[tokio::test]
@@ -84,7 +85,7 @@ async fn a_second_stop_drops_what_is_left() {
     plane.plane.stop();
     plane.plane.stop();
     tokio::time::timeout(Duration::from_secs(4), plane.plane.wait()).await.unwrap().unwrap();
-    assert!(is_free(plane.folder.path()));
+    assert!(is_free(plane.folder.path()).await);
 }
 
 #[tokio::test]

@@ -1,9 +1,9 @@
-//! The control plane at its HTTP boundary, over a real SQLite database in a folder of its own. Time stands still unless a
-//! test moves it.
+//! The control plane at its HTTP boundary, over a real database of its own. Time stands still unless a test moves it.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod contract;
+mod database;
 mod harness;
 
 mod history;

@@ -91,3 +91,24 @@ async fn a_pause_outlives_the_control_plane() {
     let plane = Plane::start(folder, clock, crate::harness::SDLC).await.unwrap();
     assert_eq!(plane.send("POST", "/tokens/T/resume", "").await.json()["state"], "testing");
 }
+
+#[tokio::test]
+async fn a_failed_token_is_retried() {
+    let plane = Plane::new().await;
+    plane.token("T").await;
+    let task = plane.claimed(r#"["coding"]"#).await;
+    let report = format!("/tasks/{task}/report");
+    let memory = format!("/tasks/{task}/memory");
+    let requests = [
+        ("POST", "/tokens/X/retry", ""),
+        ("POST", "/tokens/T/retry", ""),
+        ("PUT", memory.as_str(), r#"{"key":"place","value":7}"#),
+        ("POST", report.as_str(), r#"{"kind":"failed","error":"no compiler","retry":false,"attempt":1}"#),
+        ("POST", "/tokens/T/retry", "not read"),
+        ("POST", "/tokens/T/retry", ""),
+        ("GET", "/tokens/T/retry", ""),
+        ("POST", "/tasks/claim", r#"{"supervisor":"vm","states":["coding"]}"#),
+    ];
+    insta::assert_snapshot!(table(&plane, &requests).await);
+    insta::assert_snapshot!(plane.history("T").await);
+}

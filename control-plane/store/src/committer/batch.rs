@@ -6,17 +6,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use stateous_engine::change::{Answer, Change, Decision};
+use stateous_engine::loaded::Wanted;
 use stateous_engine::model::{Incarnation, Kind, TaskStatus};
 use stateous_engine::{Input, Refusal, Rules, Timestamp, decide_loading, limits};
-use tracing::{error, warn};
+use tracing::warn;
 
 use super::job::Job;
+use super::offers::Offers;
 use super::parked::{Parked, Waiting};
 use super::tally::Tally;
 use super::watch::Watchers;
 use super::{Claim, Granted, Push, Upkeep};
 use crate::clock::Clock;
 use crate::failure::{Failure, FailureKind};
+use crate::outage::Outage;
 use crate::rows::{Assignment, Upload};
 use crate::traits::{NewAssignment, Writer};
 
@@ -32,6 +35,7 @@ pub(super) struct Machine {
     clock: Arc<dyn Clock>,
     waiting: Waiting,
     watchers: Arc<Watchers>,
+    outage: Outage,
     tally: Arc<Tally>,
 }
 
@@ -49,6 +53,8 @@ struct Queued {
     states: Vec<(String, String)>,
     /// Something changed that could open any state to a claim.
     any: bool,
+    /// What claims may take; asked for once everything else is done.
+    offers: Offers,
     /// Tokens whose ledgers it wrote to.
     told: Vec<String>,
     /// The kinds of what it wrote to ledgers.
@@ -63,7 +69,8 @@ impl Machine {
         watchers: Arc<Watchers>,
         tally: Arc<Tally>,
     ) -> Self {
-        Self { writer, rules, clock, waiting: Waiting::default(), watchers, tally }
+        let (waiting, outage) = (Waiting::default(), Outage::default());
+        Self { writer, rules, clock, waiting, watchers, outage, tally }
     }
 
     /// Runs until every sender is gone.
@@ -90,19 +97,31 @@ impl Machine {
 
     /// One transaction for all; when that fails through one of them, one transaction each.
     fn run_batch(&mut self, jobs: Vec<Job>) {
-        let Err((failure, mut jobs)) = self.transact(jobs) else { return };
+        let Err((failure, mut jobs)) = self.run_together(jobs) else { return };
         if failure.kind != FailureKind::Statement || jobs.len() == 1 {
-            report(&failure);
+            self.outage.failed(&failure);
             jobs.into_iter().for_each(|job| job.fail(failure.clone()));
             return;
         }
         warn!(jobs = jobs.len(), error = %failure, "A batch of {} jobs failed; running them one by one", jobs.len());
         for job in jobs.drain(..) {
-            if let Err((failure, jobs)) = self.transact(vec![job]) {
-                report(&failure);
+            if let Err((failure, jobs)) = self.run_together(vec![job]) {
+                self.outage.failed(&failure);
                 jobs.into_iter().for_each(|job| job.fail(failure.clone()));
             }
         }
+    }
+
+    /// One transaction, and one more when another program's was in the way of the first.
+    fn run_together(&mut self, jobs: Vec<Job>) -> Result<(), (Failure, Vec<Job>)> {
+        let done = match self.transact(jobs) {
+            Err((failure, jobs)) if failure.kind == FailureKind::Collided => self.transact(jobs),
+            done => done,
+        };
+        if done.is_ok() {
+            self.outage.worked();
+        }
+        done
     }
 
     /// Runs `jobs` in one transaction and answers them once it is durable. Gives them back unanswered when it is not.
@@ -134,12 +153,15 @@ impl Machine {
         self.writer.begin()?;
         let mut queued = Queued::default();
         let mut results = Vec::with_capacity(jobs.len());
+        self.writer.ahead(jobs.iter().flat_map(Job::inputs).map(|input| Wanted::for_input(&input)).collect());
         let claims = jobs.iter().position(|job| matches!(job, Job::Claim(_))).unwrap_or(jobs.len());
         for job in &jobs[..claims] {
             results.push(self.guarded(job, now, &mut queued)?);
         }
         // Those that wait here came before the batch's own claims, and so they go first.
         *woken = self.waiting.take(|p| queued.any || queued.states.iter().any(|(w, s)| p.may_take(w, s)));
+        let own = jobs[claims..].iter().filter_map(Job::claim);
+        queued.offers = Offers::to(woken.iter().chain(own).map(|parked| &parked.claim));
         let mut grants = Vec::with_capacity(woken.len());
         for parked in woken.iter() {
             grants.push(if parked.reply.is_closed() {
@@ -273,6 +295,7 @@ impl Machine {
                 timers.into_iter().map(|timer| Input::FireTimer { timer }).collect()
             }
         };
+        self.writer.ahead(inputs.iter().map(Wanted::for_input).collect());
         for input in &inputs {
             // Nobody waits for these; what the clock may not do, the ledger says.
             let _ = self.decide(input, now, queued)?;
@@ -291,6 +314,8 @@ impl Machine {
                     let incarnation = incarnation.clone();
                     // Stale where the other start is a later one.
                     let _ = self.decide(&Input::AbandonTask { task, incarnation }, now, queued)?;
+                    // Now it may be taken, by this claim too.
+                    queued.offers.forget();
                 }
                 Some(incarnation.claim_id(request))
             }
@@ -306,9 +331,15 @@ impl Machine {
             }
         }
         let mut bytes = 0;
-        for task in self.writer.queued_tasks(&claim.filter, claim.max)? {
+        let (tasks, found) = queued.offers.take(claim, self.writer.as_mut())?;
+        let input = |task: u64| {
             let (supervisor, request) = (claim.supervisor.clone(), request.clone());
-            self.grant(&Input::ClaimTask { task, supervisor, request }, now, queued, &mut granted)?;
+            Input::ClaimTask { task, supervisor, request }
+        };
+        self.writer.ahead(found.iter().map(|&task| Wanted::for_input(&input(task))).collect());
+        for task in tasks {
+            queued.offers.tried(task);
+            self.grant(&input(task), now, queued, &mut granted)?;
             bytes += granted.last().map_or(0, |last| size(&last.grant));
             if bytes >= limits::CLAIM_BYTES {
                 break;
@@ -374,8 +405,4 @@ fn settle_claim(parked: Parked, granted: Vec<Granted>) -> Settled {
 
 fn size(grant: &stateous_engine::Grant) -> usize {
     grant.context.len() + grant.memory.iter().map(|cell| cell.key.len() + cell.value.len()).sum::<usize>()
-}
-
-fn report(failure: &Failure) {
-    error!(error = %failure, cause = failure.source.as_ref().map(tracing::field::display), "Nothing was written: {failure}");
 }

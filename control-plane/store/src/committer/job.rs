@@ -1,5 +1,7 @@
 //! What waits for the writer, and how each job is answered once its transaction is durable.
 
+use std::borrow::Cow;
+
 use stateous_engine::change::Answer;
 use stateous_engine::model::Incarnation;
 use stateous_engine::{Input, Refusal};
@@ -46,6 +48,29 @@ impl Job {
             Self::Upkeep { what: Upkeep::ExpireLeases, .. } => 1,
             Self::Upkeep { what: Upkeep::FireTimers, .. } => 2,
             Self::Claim(_) => 3,
+        }
+    }
+
+    /// The inputs that it consists of, as far as it says so itself: a loop and a claim find theirs in the database.
+    pub(super) fn inputs(&self) -> Vec<Cow<'_, Input>> {
+        match self {
+            Self::Input { input, .. } => vec![Cow::Borrowed(input)],
+            Self::Heartbeat { supervisor, incarnation, tasks, .. } => {
+                let renew = |&task| {
+                    let (supervisor, incarnation) = (supervisor.clone(), incarnation.clone());
+                    Input::RenewLease { task, supervisor, incarnation }
+                };
+                tasks.iter().map(renew).map(Cow::Owned).collect()
+            }
+            Self::Assign { .. } | Self::Upkeep { .. } | Self::Claim(_) => Vec::new(),
+        }
+    }
+
+    /// The claim that it is.
+    pub(super) const fn claim(&self) -> Option<&Parked> {
+        match self {
+            Self::Claim(parked) => Some(parked),
+            _ => None,
         }
     }
 

@@ -10,6 +10,7 @@
 
 mod batch;
 mod job;
+mod offers;
 mod parked;
 mod tally;
 mod watch;

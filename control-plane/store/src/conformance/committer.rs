@@ -10,7 +10,7 @@ use std::time::Duration;
 use stateous_engine::change::{Answer, Change};
 use stateous_engine::json::Object;
 use stateous_engine::loaded::{Loaded, Wanted};
-use stateous_engine::model::{Incarnation, Kind, TaskStatus};
+use stateous_engine::model::{Incarnation, Kind, TaskStatus, Token};
 use stateous_engine::{Catalog, Code, Graph, Input, Refusal, Rules, Timestamp};
 use tokio::task::{JoinHandle as Running, yield_now};
 
@@ -45,11 +45,16 @@ struct Watch {
     /// While it is shut, a commit says that it is there and waits for its opening.
     gate: Mutex<Option<(Sender<()>, Receiver<()>)>>,
     poison: Mutex<Option<String>>,
+    /// How many of the next commits find another program in their way.
+    collisions: AtomicU32,
 }
 
 impl Writer for Watched {
     fn begin(&mut self) -> Result<(), Failure> {
         self.writer.begin()
+    }
+    fn ahead(&mut self, wanted: Vec<Wanted>) {
+        self.writer.ahead(wanted);
     }
     fn load(&mut self, wanted: &Wanted) -> Result<Loaded, Failure> {
         self.writer.load(wanted)
@@ -115,6 +120,10 @@ impl Writer for Watched {
             let _ = here.send(());
             let _ = opened.recv();
         }
+        let fewer = |left: u32| left.checked_sub(1);
+        if self.watch.collisions.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer).is_ok() {
+            return Err(Failure::new(FailureKind::Collided, "in the way"));
+        }
         self.watch.commits.fetch_add(1, Ordering::SeqCst);
         self.writer.commit(now)
     }
@@ -174,8 +183,14 @@ impl Bench {
         self.committer.clone().unwrap()
     }
 
-    fn reader(&self) -> Arc<dyn Reader> {
-        self.store.reader()
+    /// Reads on a thread of its own, as a reader may block and this one drives the test's futures.
+    fn read<T: Send>(&self, read: impl FnOnce(&dyn Reader) -> T + Send) -> T {
+        let reader = self.store.reader();
+        std::thread::scope(|scope| scope.spawn(|| read(reader.as_ref())).join().unwrap())
+    }
+
+    fn token(&self, id: &str) -> Option<Token> {
+        self.read(|reader| reader.token(id)).unwrap().map(|view| view.token)
     }
 
     fn commits(&self) -> u32 {
@@ -218,7 +233,7 @@ impl Bench {
     }
 
     fn kinds(&self, token: &str) -> Vec<Kind> {
-        let entries = self.reader().history(token, 0, 1000).unwrap().unwrap();
+        let entries = self.read(|reader| reader.history(token, 0, 1000)).unwrap().unwrap();
         entries.iter().map(|entry| entry.kind).collect()
     }
 }
@@ -270,16 +285,33 @@ pub fn inputs_that_arrive_together_share_a_commit(harness: &dyn Harness) {
         for number in 1..100 {
             others.push(bench.submit(start(&format!("t-{number}"))).await);
         }
-        assert!(bench.reader().token("t-0").unwrap().is_none(), "answered before it was durable");
+        assert!(bench.token("t-0").is_none(), "answered before it was durable");
         gate.open();
         for running in std::iter::once(first).chain(others) {
             assert!(matches!(running.await.unwrap().unwrap(), Ok(Answer::Created(_))));
         }
         assert_eq!(bench.commits(), 2);
         for number in 0..100 {
-            let token = bench.reader().token(&format!("t-{number}")).unwrap().unwrap().token;
+            let token = bench.token(&format!("t-{number}")).unwrap();
             assert_eq!(token.state, "draft");
         }
+    });
+}
+
+/// Whoever is in the way once is gone a moment later; whoever stays is told of.
+pub fn a_collision_is_run_once_more(harness: &dyn Harness) {
+    let bench = Bench::start(harness, &[]);
+    run(async {
+        bench.watch.collisions.store(1, Ordering::SeqCst);
+        assert!(matches!(bench.answer(start("t-1")).await, Ok(Answer::Created(_))));
+        assert_eq!(bench.commits(), 1);
+
+        bench.watch.collisions.store(2, Ordering::SeqCst);
+        let failure = bench.submit(start("t-2")).await.await.unwrap().unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Collided);
+        assert!(bench.token("t-2").is_none());
+        assert!(matches!(bench.answer(start("t-2")).await, Ok(Answer::Created(_))));
+        assert_eq!(bench.token("t-2").unwrap().seq, bench.token("t-1").unwrap().seq, "written once");
     });
 }
 
@@ -300,8 +332,8 @@ pub fn a_guilty_input_fails_alone(harness: &dyn Harness) {
         }
         let failure = bad.await.unwrap().unwrap_err();
         assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::Statement, "poisoned"));
-        assert!(bench.reader().token("bad").unwrap().is_none());
-        assert!(bench.reader().token("better").unwrap().is_some());
+        assert!(bench.token("bad").is_none());
+        assert!(bench.token("better").is_some());
     });
 }
 
@@ -313,7 +345,7 @@ pub fn inputs_of_one_batch_share_a_commit(harness: &dyn Harness) {
         let results = bench.committer().submit_all(inputs).await;
         let told: Vec<bool> = results.iter().map(|result| result.as_ref().unwrap().is_ok()).collect();
         assert_eq!(told, [true, true, false, true]);
-        assert_eq!(bench.reader().token("t-0").unwrap().unwrap().token.state, "review");
+        assert_eq!(bench.token("t-0").unwrap().state, "review");
         assert_eq!(bench.commits(), 1);
 
         *bench.watch.poison.lock().unwrap() = Some("bad".to_owned());
@@ -338,7 +370,7 @@ pub fn a_watch_ends_with_the_commit_about_its_token(harness: &dyn Harness) {
         gate.open();
         running.await.unwrap().unwrap().unwrap();
         watch.changed().await;
-        assert_eq!(bench.reader().token("t-0").unwrap().unwrap().token.state, "review");
+        assert_eq!(bench.token("t-0").unwrap().state, "review");
         let others = tokio::select! { biased; () = other.changed() => true, () = yield_now() => false };
         assert!(!others, "woken by another token");
     });
@@ -381,7 +413,7 @@ pub fn a_refused_input_spoils_nothing(harness: &dyn Harness) {
         assert!(moved.await.unwrap().unwrap().is_ok());
         assert_eq!(bench.commits(), 2);
         assert!(bench.kinds("t-0").contains(&Kind::EventRejected));
-        assert_eq!(bench.reader().token("t-0").unwrap().unwrap().token.state, "review");
+        assert_eq!(bench.token("t-0").unwrap().state, "review");
     });
 }
 
@@ -513,7 +545,7 @@ pub fn upkeep_ends_leases_and_fires_timers(harness: &dyn Harness) {
         assert_eq!(committer.upkeep(Upkeep::FireTimers, 9).await.unwrap(), 0);
         bench.clock.advance(3_600_000);
         assert_eq!(committer.upkeep(Upkeep::FireTimers, 9).await.unwrap(), 1);
-        assert_eq!(bench.reader().token("t-1").unwrap().unwrap().token.state, "review");
+        assert_eq!(bench.token("t-1").unwrap().state, "review");
         assert!(bench.kinds("t-1").contains(&Kind::TimerFired));
         let next = bench.grants(claim(None, 1, Duration::ZERO)).await;
         assert_eq!((tasks(&next), next[0].grant.task.status), (vec![(2, 1)], TaskStatus::Claimed));
@@ -549,7 +581,7 @@ pub fn a_grant_pins_the_component_in_force(harness: &dyn Harness) {
         assert_eq!(waiting.await.unwrap().unwrap()[0].routine, Some(first));
         let second = bench.committer().assign(push(b"three")).await.unwrap();
         assert_eq!(bench.grants(assigned(Duration::ZERO)).await[0].routine, Some(second));
-        let uploads = bench.reader().assignments().unwrap();
+        let uploads = bench.read(|reader| reader.assignments()).unwrap();
         assert_eq!(uploads[0].1.uploaded_at, NOW);
     });
 }

@@ -63,11 +63,11 @@ impl<'a> Db<'a> {
         self.transact(|writer| writer.apply(changes)).unwrap();
     }
 
-    /// Checks that changes are refused, and takes them back.
+    /// Checks that changes are refused, at once or with the commit, and takes them back.
     pub(super) fn refuse(&mut self, changes: &[Change]) -> crate::Failure {
         let writer = self.writer();
         writer.begin().unwrap();
-        let failure = writer.apply(changes).unwrap_err();
+        let failure = writer.apply(changes).and_then(|()| writer.commit(NOW)).unwrap_err();
         writer.rollback();
         failure
     }

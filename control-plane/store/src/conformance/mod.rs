@@ -139,6 +139,7 @@ macro_rules! conformance_suite {
             }
             committer {
                 inputs_that_arrive_together_share_a_commit,
+                a_collision_is_run_once_more,
                 a_guilty_input_fails_alone,
                 inputs_of_one_batch_share_a_commit,
                 a_watch_ends_with_the_commit_about_its_token,

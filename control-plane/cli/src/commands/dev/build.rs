@@ -13,7 +13,7 @@ const TARGET: &str = "wasm32-unknown-unknown";
 const UNPACKED: &str = "target/tools/rust-wasm/rustc";
 
 /// State and component of every routine of `folder`: built from `routines/`, or ready in `build/` when there is no source.
-pub(super) fn all(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+pub(in crate::commands) fn all(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
     let manifest = folder.join("routines/Cargo.toml");
     if !manifest.is_file() {
         return ready(&folder.join("build"));
@@ -22,6 +22,8 @@ pub(super) fn all(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
     for (state, core) in cargo(&manifest, &folder.join(".stateous/build"))? {
         components.push((state, crate::commands::routine::read_component(&core)?));
     }
+    // Cargo announces them as they become ready.
+    components.sort();
     Ok(components)
 }
 
@@ -34,7 +36,7 @@ fn ready(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
         if file.extension().is_some_and(|ext| ext == "wasm")
             && let Some(state) = file.file_stem().and_then(|stem| stem.to_str())
         {
-            components.push((state.to_owned(), crate::commands::routine::read_component(&file)?));
+            components.push((state_of(state), crate::commands::routine::read_component(&file)?));
         }
     }
     components.sort();
@@ -83,8 +85,8 @@ fn built(message: &str) -> Option<(String, PathBuf)> {
     }
     let mut files = message["filenames"].as_array()?.iter().filter_map(Value::as_str).map(PathBuf::from);
     let core = files.find(|file| file.extension().is_some_and(|ext| ext == "wasm"))?;
-    let state = Path::new(message["manifest_path"].as_str()?).parent()?.file_name()?.to_str()?;
-    Some((state.to_owned(), core))
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?.file_name()?.to_str()?;
+    Some((state_of(folder), core))
 }
 
 /// The compiler to use instead of cargo's own: `None` when that one has the target, or can get it from rustup.
@@ -107,6 +109,12 @@ fn unpacked_compiler(folder: &Path) -> Result<Option<PathBuf>> {
     )
 }
 
+/// The state that a routine's folder or component is named after: `draft`, or `checks.lint` for the state `lint` of the
+/// workflow `checks` that a parallel state runs.
+fn state_of(name: &str) -> String {
+    name.replace('.', "/")
+}
+
 fn has_target(folder: &Path) -> bool {
     let mut command = Command::new("rustc");
     command.current_dir(folder).args(["--print", "target-libdir", "--target", TARGET]).stderr(Stdio::null());
@@ -127,5 +135,6 @@ mod tests {
             "target":{"kind":["cdylib"]},"filenames":["/t/orders_draft.wasm"]}"#;
         assert_eq!(built(message), Some(("draft".to_owned(), PathBuf::from("/t/orders_draft.wasm"))));
         assert_eq!(built("{}"), None);
+        assert_eq!(state_of("checks.lint"), "checks/lint");
     }
 }

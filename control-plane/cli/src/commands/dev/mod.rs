@@ -4,7 +4,7 @@
 //! The folder holds `workflow.toml` and `routines/<state>/`, each a crate of its own. A mistake never takes down what
 //! runs: until the next good build, the old routine and the old graph go on.
 
-mod build;
+pub(super) mod build;
 mod plane;
 mod watch;
 
@@ -12,18 +12,26 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
+use serde_json::json;
 use stateous_api::{Client, RoutineLimits, RoutinePush};
 use stateous_supervisor::{Given, Stopping};
 
 use super::host::Host;
+use super::remote::DEFAULT_URL;
 use super::{logging, serve, signals};
 use crate::Failed;
-use crate::text::say;
+use crate::text::{Format, Out, json_line, say};
 
 use plane::Plane;
 
-/// Control plane, supervisor and routines of a folder in one process, rebuilt when you save.
+/// Control plane, supervisor and routines of a folder in one process, rebuilt when you save. With --json, one line on
+/// stdout tells the URL once the routines serve.
 #[derive(clap::Args)]
+#[command(
+    after_help = "A mistake changes nothing: what served before goes on until the next good build.\n\nExamples:\n  \
+                        stateous init workflow orders && stateous dev orders\n  \
+                        stateous dev orders --listen 127.0.0.1:0 --reset"
+)]
 pub(crate) struct Args {
     /// A folder with workflow.toml and routines/<state>/.
     #[arg(value_name = "FOLDER")]
@@ -37,7 +45,7 @@ pub(crate) struct Args {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args) -> Result<(), Failed> {
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failed> {
     logging::start();
     let workflow = args.folder.join("workflow.toml");
     if !workflow.is_file() {
@@ -56,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failed> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(async {
         let plane = Plane::start(workflow, database, listener).await?;
-        Dev { folder: args.folder.clone(), pushed: BTreeMap::new() }.run(plane).await
+        Dev { folder: args.folder.clone(), pushed: BTreeMap::new() }.run(plane, out).await
     });
     runtime.shutdown_background();
     done
@@ -84,17 +92,21 @@ struct Dev {
 }
 
 impl Dev {
-    async fn run(mut self, mut plane: Plane) -> Result<(), Failed> {
+    async fn run(mut self, mut plane: Plane, out: &mut Out) -> Result<(), Failed> {
         let stops = signals::stops()?;
         let (stopper, stopping) = Stopping::new();
         let supervisor = self.supervisor(plane.url(), stopping)?;
         let client = Client::new(plane.url())?;
         say(&format!("serving {} on {} (Ctrl-C stops)", plane.workflow(), plane.url()));
         self.routines(&plane, &client).await;
-        say(&format!(
-            "try: STATEOUS_URL={} stateous token start T-1 '{{…}}', then: stateous token show T-1",
-            plane.url()
-        ));
+        let named = match plane.url() {
+            DEFAULT_URL => String::new(),
+            url => format!(" --url {url}"),
+        };
+        say(&format!("try: stateous token start T-1 '{{…}}'{named}, then: stateous token watch T-1{named}"));
+        if out.format() == Format::Json {
+            out.line(&json_line(&json!({"url": plane.url(), "workflow": plane.workflow()})))?;
+        }
         let mut changes = watch::Changes::of(&self.folder)?;
         loop {
             tokio::select! {
@@ -169,9 +181,10 @@ impl Dev {
         if self.pushed.get(state) == Some(&digest) {
             return Ok(None);
         }
+        let (workflow, own) = state.split_once('/').unwrap_or((plane.workflow(), state));
         let push = RoutinePush {
-            workflow: Some(plane.workflow().to_owned()),
-            state: state.to_owned(),
+            workflow: Some(workflow.to_owned()),
+            state: own.to_owned(),
             name: Some(format!("{state}.wasm")),
             limits: RoutineLimits::default(),
         };

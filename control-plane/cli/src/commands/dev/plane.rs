@@ -8,8 +8,8 @@ use stateous_engine::{Catalog, Graph};
 use stateous_server::{ControlPlane, Options, ServeError};
 
 use crate::Failed;
-use crate::commands::{graphs, serve};
-use crate::text::say;
+use crate::commands::{database, graphs};
+use crate::text::{Format, say};
 
 /// A control plane and what it was started from.
 pub(super) struct Plane {
@@ -31,7 +31,7 @@ impl Plane {
         database: PathBuf,
         listener: TcpListener,
     ) -> Result<Self, Failed> {
-        let graph = graphs::compile(&file)?;
+        let graph = graphs::compile(&file, Format::Text)?.graph_text;
         let url = format!("http://{}", listener.local_addr()?);
         let running = run(&graph, &database, &listener).await.map_err(|error| hint(error, &file))?;
         let workflow = Graph::parse(&graph)?.name().to_owned();
@@ -54,8 +54,8 @@ impl Plane {
     /// Compiles the workflow again and serves it, if it is another one and can be: with mistakes in it, or with tokens on
     /// their way through the old structure, the old graph goes on. Answers whether there is a new one.
     pub(super) async fn reload(&mut self) -> Result<bool, Failed> {
-        let graph = match graphs::compile(&self.file) {
-            Ok(graph) => graph,
+        let graph = match graphs::compile(&self.file, Format::Text) {
+            Ok(compiled) => compiled.graph_text,
             Err(Failed::Said(why)) => {
                 say(&format!("{why:#}; the old graph goes on"));
                 return Ok(false);
@@ -90,12 +90,8 @@ impl Plane {
     }
 }
 
-async fn run(
-    graph: &str,
-    database: &std::path::Path,
-    listener: &TcpListener,
-) -> anyhow::Result<ControlPlane> {
-    let store = serve::open(&format!("sqlite:///{}", database.display()))?;
+async fn run(graph: &str, file: &std::path::Path, listener: &TcpListener) -> anyhow::Result<ControlPlane> {
+    let store = database::open(&format!("sqlite:///{}", file.display()))?;
     let catalog = Catalog::new(vec![Graph::parse(graph)?])?;
     let listener = listener.try_clone().context("cannot go on listening")?;
     Ok(ControlPlane::start(listener, store, catalog, Options::default()).await?)
