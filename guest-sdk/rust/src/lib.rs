@@ -55,6 +55,10 @@
 //! bytes do not compile unless the guest names a backend for it. `wasm32-wasip2` works too and has a clock and
 //! randomness, for a somewhat larger component. A panic's message reaches the supervisor's log on both.
 //!
+//! With the feature `http`, `Context::request` sends HTTP requests: those that the routine was pushed with
+//! (`stateous routine push --http 'GET https://api.example.com/v1/'`) and that its supervisor grants. Plain settings of the
+//! supervisor are read with [`Context::setting`]; a secret is named, `{{secret:API_TOKEN}}`, in a header's value, and never read.
+//!
 //! This crate owns what a routine's author sees and the one binding of `wit/`. What the host then does with a call is
 //! the host's.
 

@@ -87,8 +87,13 @@ impl Connector {
         self.private.contains(host)
     }
 
-    pub(super) fn client(&self) -> Result<reqwest::Client, String> {
-        let tls = self.tls.get_or_init(|| tls().map_err(|error| error.to_string())).clone()?;
+    /// A client for one attempt. Only one for https needs the system's certificates, so a machine without any can still
+    /// send what needs none.
+    pub(super) fn client(&self, https: bool) -> Result<reqwest::Client, String> {
+        let tls = match https {
+            true => self.tls.get_or_init(|| tls().map_err(|error| error.to_string())).clone()?,
+            false => no_tls().map_err(|error| error.to_string())?,
+        };
         reqwest::Client::builder()
             // A redirect is the guest's to follow, with a request that is checked again.
             .redirect(reqwest::redirect::Policy::none())
@@ -106,10 +111,17 @@ impl Connector {
 }
 
 fn tls() -> Result<rustls::ClientConfig, rustls::Error> {
+    Ok(builder()?.with_platform_verifier()?.with_no_client_auth())
+}
+
+/// Trusts nobody.
+fn no_tls() -> Result<rustls::ClientConfig, rustls::Error> {
+    Ok(builder()?.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth())
+}
+
+fn builder() -> Result<rustls::ConfigBuilder<rustls::ClientConfig, rustls::WantsVerifier>, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder =
-        rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(builder.with_platform_verifier()?.with_no_client_auth())
+    rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()
 }
 
 #[cfg(test)]

@@ -89,8 +89,8 @@ impl Outgoing {
     pub(crate) fn of(self: &Arc<Self>, id: AttemptId, asks: &[String], secrets: Secrets) -> Arc<dyn Web> {
         // A rule that this version cannot read allows nothing.
         let asks = asks.iter().filter_map(|rule| rule.parse().ok()).collect();
-        let (client, sent, at_once) = (OnceLock::new(), AtomicU64::new(0), Semaphore::new(AT_ONCE));
-        Arc::new(AttemptWeb { out: Arc::clone(self), id, asks, secrets, client, sent, at_once })
+        let (clients, sent, at_once) = (Default::default(), AtomicU64::new(0), Semaphore::new(AT_ONCE));
+        Arc::new(AttemptWeb { out: Arc::clone(self), id, asks, secrets, clients, sent, at_once })
     }
 }
 
@@ -100,7 +100,8 @@ struct AttemptWeb {
     id: AttemptId,
     asks: Vec<HttpRule>,
     secrets: Secrets,
-    client: OnceLock<Result<reqwest::Client, String>>,
+    /// For http, and for https.
+    clients: [OnceLock<Result<reqwest::Client, String>>; 2],
     sent: AtomicU64,
     at_once: Semaphore,
 }
@@ -142,7 +143,9 @@ impl AttemptWeb {
         // The client writes its own, from the URL that was checked.
         head.headers.remove(http::header::HOST);
 
-        let client = self.client.get_or_init(|| self.out.connector.client());
+        let https = url.scheme() == "https";
+        let client = &self.clients[usize::from(https)];
+        let client = client.get_or_init(|| self.out.connector.client(https));
         let client = client.as_ref().map_err(|why| WebError::Tls(why.clone()))?;
         let _turn = self.at_once.acquire().await;
         let began = Instant::now();
@@ -175,6 +178,13 @@ impl AttemptWeb {
         let url = Url::parse(&uri.to_string()).map_err(|error| unclear(&error.to_string()))?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(unclear("a URL with a user is not sent"));
+        }
+        if method == "CONNECT" {
+            // What is behind such a connection could not be checked.
+            return Err(WebError::Denied(format!(
+                "CONNECT {} is not sent: there are no tunnels",
+                shown(uri)
+            )));
         }
         let path = uri.path();
         if !is_plain_path(path) {
@@ -211,6 +221,14 @@ fn shown(uri: &http::Uri) -> String {
     format!("{}{}", uri.host().unwrap_or_default(), uri.path())
 }
 
+/// What TLS says, however deep errors of the system wrap it: what they wrap is not among their sources.
+fn tls_of<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e rustls::Error> {
+    if let Some(tls) = error.downcast_ref::<rustls::Error>() {
+        return Some(tls);
+    }
+    tls_of(error.downcast_ref::<std::io::Error>()?.get_ref()?)
+}
+
 /// The client's error in our words. Neither has the URL's query in it.
 fn told(error: &reqwest::Error) -> WebError {
     let mut words = Vec::new();
@@ -225,13 +243,7 @@ fn told(error: &reqwest::Error) -> WebError {
         if let Some(ours) = error.downcast_ref::<WebError>() {
             return ours.clone();
         }
-        if let Some(tls) = error.downcast_ref::<rustls::Error>() {
-            return WebError::Tls(tls.to_string());
-        }
-        // What an error of the system wraps is not among its sources.
-        if let Some(wrapped) = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref)
-            && let Some(tls) = wrapped.downcast_ref::<rustls::Error>()
-        {
+        if let Some(tls) = tls_of(error) {
             return WebError::Tls(tls.to_string());
         }
         words.push(error.to_string());

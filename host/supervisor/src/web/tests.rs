@@ -64,7 +64,8 @@ fn way_out(port: u16, allow: &[&str], private: &[&str]) -> Arc<dyn Web> {
     let private = private.iter().map(|&host| host.to_owned()).collect();
     let settings = HttpSettings { allow, private, body_bytes: 1000, requests: 5, ..HttpSettings::default() };
     let asks =
-        ["127.0.0.1", "localhost", "[::1]", "name.invalid"].map(|host| format!("http://{host}:{port}/"));
+        ["http://127.0.0.1", "http://localhost", "http://[::1]", "http://name.invalid", "https://127.0.0.1"]
+            .map(|host| format!("{host}:{port}/"));
     let secret = |hosts: &[&str]| Secret {
         value: "s3cr3t".to_owned(),
         hosts: hosts.iter().map(|&host| host.to_owned()).collect(),
@@ -163,6 +164,9 @@ async fn what_is_not_allowed_says_which_line_would_allow_it() {
         ),
     )
     .await;
+    let web = way_out(port, &[&format!("http://127.0.0.1:{port}/")], &["127.0.0.1"]);
+    let tunnel = send(&web, "CONNECT", &format!("http://127.0.0.1:{port}/x"), "A", "").await.unwrap_err();
+    assert_eq!(tunnel.to_string(), "CONNECT 127.0.0.1/x is not sent: there are no tunnels");
     check(
         &format!("http://127.0.0.1:{port}/"),
         &["127.0.0.1"],
@@ -222,4 +226,13 @@ async fn redirects_are_answers_and_bounds_hold_both_ways() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let web = way_out(free.port(), &[&format!("http://{free}/")], &["127.0.0.1"]);
     assert_eq!(code(send(&web, "GET", &format!("http://{free}/"), "A", "").await), "http_unreachable");
+}
+
+#[tokio::test]
+async fn who_cannot_prove_who_it_is_gets_nothing() {
+    // It speaks no TLS at all, so it proves nothing.
+    let at = server().await;
+    let web = way_out(at.port(), &[&format!("https://{at}/")], &["127.0.0.1"]);
+    let error = send(&web, "GET", &format!("https://{at}/"), "A", "").await.unwrap_err();
+    assert_eq!(error.code(), "http_tls", "{error}");
 }
