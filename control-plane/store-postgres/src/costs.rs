@@ -23,6 +23,8 @@ use crate::sql::params;
 use crate::{Limits, Options, PostgresStore, apply, find, listing, load, open, sql};
 
 const NOW: Timestamp = Timestamp(1_000_000);
+/// Tasks of the past have ids beyond this.
+const PAST: u64 = 1_000_000;
 
 fn token(id: String, status: Status, at: i64) -> Token {
     Token {
@@ -114,6 +116,8 @@ fn filled(cluster: &Cluster, size: u64) -> PostgresStore {
             .apply(&[
                 Change::InsertToken { token: token(id.clone(), status, number as i64), context },
                 Change::InsertTask(task(number, &id, TaskStatus::ALL[(number % 7) as usize])),
+                // Each visit of a state leaves an ended task behind.
+                Change::InsertTask(task(PAST + number, "T-1", TaskStatus::Done)),
                 Change::InsertTimer(timer(number, &id)),
                 entry("T-1", number),
                 put(&format!("k-{number}")),
@@ -168,6 +172,8 @@ fn compare(small: &mut Connection, large: &mut Connection) {
     // This one has a history that grows with the database.
     let token_1 = || Wanted { token: Some("T-1".into()), key: Some("k-9".into()), ..token_9() };
     load("an event of a token with a long history", token_1());
+    let first = Wanted { members: vec!["T-1".into()], ..Wanted::default() };
+    load("a member with a long history", first);
     load(
         "a family",
         Wanted {
@@ -199,7 +205,7 @@ fn compare(small: &mut Connection, large: &mut Connection) {
         Change::UpdateToken(token("T-9".into(), Status::Completed, 1)),
         Change::UpdateTask(task(9, "T-9", TaskStatus::Claimed)),
         Change::UpdateTask(task(9, "T-9", TaskStatus::Done)),
-        Change::InsertTask(task(100_000, "T-9", TaskStatus::Queued)),
+        Change::InsertTask(task(2 * PAST, "T-9", TaskStatus::Queued)),
         Change::InsertTimer(timer(100_000, "T-9")),
         Change::UpdateTimer(timer(9, "T-9")),
         Change::DeleteTimer(9),

@@ -106,6 +106,10 @@ impl Address {
             ("enable_bitmapscan", "off".to_owned()),
             ("enable_hashjoin", "off".to_owned()),
             ("enable_mergejoin", "off".to_owned()),
+            // Rows are what counts, wherever they lie: else an index in the order of the table is walked past many rows
+            // that are not asked for, to find those that are.
+            ("seq_page_cost", "0".to_owned()),
+            ("random_page_cost", "0".to_owned()),
             // Statements are short: to compile one costs more than to run it.
             ("jit", "off".to_owned()),
         ];

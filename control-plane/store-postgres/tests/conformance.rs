@@ -18,6 +18,16 @@ impl Database {
     }
 }
 
+impl Drop for Database {
+    fn drop(&mut self) {
+        // The suite makes a hundred and more of them, each of several megabytes.
+        if !std::thread::panicking() {
+            let name = self.url.rsplit('/').next().unwrap_or_default();
+            self.cluster.sql("postgres", &format!("DROP DATABASE {name} WITH (FORCE)"));
+        }
+    }
+}
+
 impl Harness for Database {
     fn open(&self) -> Result<Box<dyn Store>, Failure> {
         let options = Options { host: "test".to_owned(), now: Timestamp(0), limits: Limits::default() };

@@ -21,7 +21,9 @@ if [ -n "$pid" ]; then
     while kill -0 "$pid" 2>/dev/null && [ "$(cut -d ' ' -f 3 /proc/"$pid"/stat 2>/dev/null)" != Z ] &&
         [ "$waited" -lt 200 ]; do sleep 0.05; waited=$((waited + 1)); done
 fi
-rm -rf "$1"
+# What its children still write while they end makes a folder that is not empty.
+tried=0
+until rm -rf "$1" 2>/dev/null || [ "$tried" -ge 100 ]; do sleep 0.1; tried=$((tried + 1)); done
 "#;
 
 /// A guard of one folder.

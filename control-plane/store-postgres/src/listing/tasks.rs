@@ -135,6 +135,7 @@ impl<'a> Stretches<'a> {
     /// Tasks with ids above `after`, lowest first, at most `count`.
     fn read(&self, conn: &mut Connection, after: u64, count: usize) -> Result<Vec<Task>, Broken> {
         const OPEN: &str = "status IN ('queued', 'claimed', 'started', 'waiting')";
+        const ENDED: &str = "status IN ('finalizing', 'done', 'failed', 'cancelled')";
         let (after, count) = (i64::try_from(after).unwrap_or(i64::MAX), count_of(count));
         match self {
             Self::All => {
@@ -142,9 +143,16 @@ impl<'a> Stretches<'a> {
                 sql::all(conn, &sql, params![after, count], rows::task)
             }
             Self::OfToken { token, open } => {
-                let open = if *open { OPEN } else { "true" };
+                // One index holds what is open, another what is not.
+                let stretch = |of: &str| {
+                    format!(
+                        "(SELECT {TASK} FROM tasks WHERE {of} AND token = $3 AND id > $1 ORDER BY id LIMIT $2)"
+                    )
+                };
+                let ended = if *open { String::new() } else { format!(" UNION ALL {}", stretch(ENDED)) };
                 let sql = format!(
-                    "SELECT {TASK} FROM tasks WHERE {open} AND token = $3 AND id > $1 ORDER BY id LIMIT $2"
+                    "SELECT found.* FROM ({}{ended}) AS found ORDER BY found.id LIMIT $2",
+                    stretch(OPEN)
                 );
                 sql::all(conn, &sql, params![after, count, *token], rows::task)
             }
