@@ -67,7 +67,8 @@ fn conforms(ctx: &Context<Given>) -> Result<Option<RawEvent>> {
         "retry" => return Err(Failure::retryable("no answer")),
         "refused" => {
             let refused = ctx.memory().set("", &1).err();
-            let code = refused.as_ref().and_then(|error| error.refusal()).map(|refusal| refusal.code().to_string());
+            let code =
+                refused.as_ref().and_then(|error| error.refusal()).map(|refusal| refusal.code().to_string());
             return Ok(Some(RawEvent::with_payload("refused", &json!({"code": code}))?));
         }
         "careless" => ctx.memory().set("", &1)?,
