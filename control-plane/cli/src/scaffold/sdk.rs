@@ -13,7 +13,7 @@ macro_rules! embedded {
 
 const SDK: &[(&str, &str)] = embedded!("rust":
     "src/bindings.rs", "src/context.rs", "src/delay.rs", "src/error.rs", "src/event.rs", "src/failure.rs", "src/host.rs",
-    "src/lib.rs", "src/memory.rs", "src/outcome.rs", "src/task.rs", "src/testing/ended.rs", "src/testing/mod.rs",
+    "src/http/mod.rs", "src/http/wasi.rs", "src/lib.rs", "src/memory.rs", "src/outcome.rs", "src/task.rs", "src/testing/ended.rs", "src/testing/mod.rs",
     "src/testing/recorder.rs", "src/wasm.rs",
 );
 const MACROS: &[(&str, &str)] =
@@ -70,17 +70,26 @@ fn inherit(manifest: &mut Table, part: &str, from: Option<&Table>) -> anyhow::Re
         if own.get("workspace") != Some(&Value::Boolean(true)) {
             continue;
         }
-        let mut found = from
-            .and_then(|from| from.get(name))
-            .with_context(|| format!("the workspace has no {name}"))?
-            .clone();
-        if let Value::Table(found) = &mut found
-            && found.contains_key("path")
-        {
-            // The one crate of ours that the SDK uses stands beside it.
-            found.insert("path".to_owned(), "../rust-macros".into());
-        }
-        *value = found;
+        let found = from.and_then(|from| from.get(name));
+        let found = found.with_context(|| format!("the workspace has no {name}"))?.clone();
+        // What the SDK adds to it, such as `optional`, stays.
+        let mut own = own.clone();
+        own.remove("workspace");
+        *value = match found {
+            plain if own.is_empty() && !plain.is_table() => plain,
+            Value::Table(mut table) => {
+                if table.contains_key("path") {
+                    // The one crate of ours that the SDK uses stands beside it.
+                    table.insert("path".to_owned(), "../rust-macros".into());
+                }
+                table.extend(own);
+                Value::Table(table)
+            }
+            version => {
+                own.insert("version".to_owned(), version);
+                Value::Table(own)
+            }
+        };
     }
     Ok(())
 }
