@@ -200,7 +200,7 @@ impl Writer for PostgresWriter {
         begun
     }
 
-    fn ahead(&mut self, wanted: Vec<Wanted>) {
+    fn ahead(&mut self, wanted: &mut dyn Iterator<Item = Wanted>) {
         self.coming.extend(wanted);
     }
 

@@ -1,5 +1,6 @@
 //! Rows that are not part of a decision: listings and their filters, uploads, and the control plane's own row.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -105,6 +106,25 @@ pub struct TaskFilter {
     pub after: u64,
     /// At most so many.
     pub limit: u32,
+}
+
+impl TaskFilter {
+    /// Whether the listing names this task; `unserved` are the states that no claim asks for, where only they are wanted.
+    #[must_use]
+    pub fn takes(&self, task: &Task, unserved: Option<&BTreeSet<(String, String)>>) -> bool {
+        let same = |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|w| w == found);
+        let holder =
+            |wanted: &String| task.status != TaskStatus::Queued && task.claimed_by.as_ref() == Some(wanted);
+        self.statuses.contains(&task.status)
+            && same(&self.workflow, &task.workflow)
+            && same(&self.state, &task.state)
+            && same(&self.token, &task.token)
+            && self.supervisor.as_ref().is_none_or(holder)
+            && unserved.is_none_or(|pairs| {
+                task.status == TaskStatus::Queued
+                    && pairs.contains(&(task.workflow.clone(), task.state.clone()))
+            })
+    }
 }
 
 impl TokenFilter {

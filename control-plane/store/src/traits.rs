@@ -34,16 +34,40 @@ pub struct QueuedFilter {
     pub assigned: bool,
 }
 
+impl QueuedFilter {
+    /// Whether the claim asks for tasks of this state. Whether a component is assigned to it is not looked at.
+    #[must_use]
+    pub fn names(&self, workflow: &str, state: &str) -> bool {
+        let states = self.states.as_ref();
+        states.is_none_or(|states| states.iter().any(|(w, s)| w == workflow && s == state))
+    }
+
+    /// Whether one of these claims would take a task of this state. `assigned` tells whether a component is assigned to
+    /// it, and is asked only when that decides.
+    ///
+    /// # Errors
+    /// What `assigned` fails with.
+    pub fn is_served<E>(
+        claims: &[Self],
+        workflow: &str,
+        state: &str,
+        assigned: impl FnOnce() -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        let mut asking = claims.iter().filter(|claim| claim.names(workflow, state)).peekable();
+        // Whoever asks only for states with a component takes none of a state without one.
+        Ok(asking.peek().is_some() && (asking.any(|claim| !claim.assigned) || assigned()?))
+    }
+}
+
 /// The one connection that writes. Used by one thread; every verb but `begin` needs an open transaction.
 ///
 /// SQL picks and locks rows, the engine decides, SQL writes.
 pub trait Writer: Send {
     /// Opens a transaction that no other writer can come between.
     fn begin(&mut self) -> Result<(), Failure>;
-    /// Says what else will be loaded in this transaction, about in this order. Only a hint: a store may look it up together.
-    fn ahead(&mut self, wanted: Vec<Wanted>) {
-        drop(wanted);
-    }
+    /// Says what else will be loaded in this transaction, about in this order. Only a hint: a store may look it up together,
+    /// and one that does not takes nothing, so that nothing is made for it.
+    fn ahead(&mut self, _wanted: &mut dyn Iterator<Item = Wanted>) {}
     /// Loads what a decision needs, this transaction's own writes included.
     fn load(&mut self, wanted: &Wanted) -> Result<Loaded, Failure>;
     /// Writes a decision's changes in order. A store may write them later, at the latest with the commit, as long as every

@@ -58,7 +58,7 @@ pub(crate) fn tasks(conn: &mut Connection, filter: &TaskFilter) -> Result<TaskPa
             }
             looked += 1;
             after = task.id;
-            page.tasks.extend(Some(task).filter(|task| is_wanted(filter, unserved.as_ref(), task)));
+            page.tasks.extend(Some(task).filter(|task| filter.takes(task, unserved.as_ref())));
         }
         if last {
             return Ok(page);
@@ -67,30 +67,18 @@ pub(crate) fn tasks(conn: &mut Connection, filter: &TaskFilter) -> Result<TaskPa
     }
 }
 
-fn is_wanted(filter: &TaskFilter, unserved: Option<&Pairs>, task: &Task) -> bool {
-    let same = |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|w| w == found);
-    let holder =
-        |wanted: &String| task.status != TaskStatus::Queued && task.claimed_by.as_ref() == Some(wanted);
-    filter.statuses.contains(&task.status)
-        && same(&filter.workflow, &task.workflow)
-        && same(&filter.state, &task.state)
-        && same(&filter.token, &task.token)
-        && filter.supervisor.as_ref().is_none_or(holder)
-        && unserved.is_none_or(|pairs| {
-            task.status == TaskStatus::Queued && pairs.contains(&(task.workflow.clone(), task.state.clone()))
-        })
-}
-
 /// States with queued tasks that none of these claims would take.
 fn unserved(conn: &mut Connection, claims: &[QueuedFilter]) -> Result<Pairs, Broken> {
     let (queued, assigned) = (find::queued_states(conn)?, find::assigned_states(conn)?);
-    let is_served = |pair: &(String, String)| {
-        let named = |claim: &&QueuedFilter| claim.states.as_ref().is_none_or(|states| states.contains(pair));
-        let mut asking = claims.iter().filter(named).peekable();
-        // Whoever asks only for states with a component takes none of a state without one.
-        asking.peek().is_some() && (asking.any(|claim| !claim.assigned) || assigned.contains(pair))
-    };
-    Ok(queued.into_iter().filter(|pair| !is_served(pair)).collect())
+    let mut found = Pairs::new();
+    for (workflow, state) in queued {
+        let pair = (workflow, state);
+        let known = || Ok::<_, Broken>(assigned.contains(&pair));
+        if !QueuedFilter::is_served(claims, &pair.0, &pair.1, known)? {
+            found.insert(pair);
+        }
+    }
+    Ok(found)
 }
 
 /// Where the tasks of a listing lie.

@@ -56,7 +56,7 @@ pub(crate) fn tasks(conn: &Connection, filter: &TaskFilter) -> Result<TaskPage, 
             }
             looked += 1;
             after = id;
-            let found = task(conn, id)?.filter(|task| is_wanted(filter, unserved.as_ref(), task));
+            let found = task(conn, id)?.filter(|task| filter.takes(task, unserved.as_ref()));
             page.tasks.extend(found);
         }
         if last {
@@ -66,35 +66,12 @@ pub(crate) fn tasks(conn: &Connection, filter: &TaskFilter) -> Result<TaskPage, 
     }
 }
 
-fn is_wanted(filter: &TaskFilter, unserved: Option<&Pairs>, task: &Task) -> bool {
-    let same = |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|w| w == found);
-    let holder =
-        |wanted: &String| task.status != TaskStatus::Queued && task.claimed_by.as_ref() == Some(wanted);
-    filter.statuses.contains(&task.status)
-        && same(&filter.workflow, &task.workflow)
-        && same(&filter.state, &task.state)
-        && same(&filter.token, &task.token)
-        && filter.supervisor.as_ref().is_none_or(holder)
-        && unserved.is_none_or(|pairs| {
-            task.status == TaskStatus::Queued && pairs.contains(&(task.workflow.clone(), task.state.clone()))
-        })
-}
-
 /// States with queued tasks that none of these claims would take.
 fn unserved(conn: &Connection, claims: &[QueuedFilter]) -> Result<Pairs, Broken> {
     let mut found = Pairs::new();
     for (workflow, state) in find::queued_states(conn)? {
-        let named = |claim: &&QueuedFilter| {
-            claim
-                .states
-                .as_ref()
-                .is_none_or(|states| states.iter().any(|(w, s)| *w == workflow && *s == state))
-        };
-        let mut asking = claims.iter().filter(named).peekable();
-        // Whoever asks only for states with a component takes none of a state without one.
-        let served = asking.peek().is_some()
-            && (asking.any(|claim| !claim.assigned) || find::is_assigned(conn, &workflow, &state)?);
-        if !served {
+        let assigned = || find::is_assigned(conn, &workflow, &state);
+        if !QueuedFilter::is_served(claims, &workflow, &state, assigned)? {
             found.insert((workflow, state));
         }
     }

@@ -1,5 +1,6 @@
 //! The writer's thread: gather, decide, apply, commit, answer.
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use stateous_engine::change::{Answer, Change, Decision};
 use stateous_engine::loaded::Wanted;
-use stateous_engine::model::{Incarnation, Kind, TaskStatus};
+use stateous_engine::model::{Kind, TaskStatus};
 use stateous_engine::{Input, Refusal, Rules, Timestamp, decide_loading, limits};
 use tokio::sync::Notify;
 use tracing::warn;
@@ -159,7 +160,7 @@ impl Machine {
         self.writer.begin()?;
         let mut queued = Queued::default();
         let mut results = Vec::with_capacity(jobs.len());
-        self.writer.ahead(jobs.iter().flat_map(Job::inputs).map(|input| Wanted::for_input(&input)).collect());
+        self.writer.ahead(&mut jobs.iter().flat_map(Job::inputs).map(|input| Wanted::for_input(&input)));
         let claims = jobs.iter().position(|job| matches!(job, Job::Claim(_))).unwrap_or(jobs.len());
         for job in &jobs[..claims] {
             results.push(self.guarded(job, now, &mut queued)?);
@@ -211,9 +212,7 @@ impl Machine {
     fn one(&mut self, job: &Job, now: Timestamp, queued: &mut Queued) -> Result<JobResult, Failure> {
         Ok(match job {
             Job::Input { input, .. } => JobResult::Input(Box::new(self.decide(input, now, queued)?)),
-            Job::Heartbeat { supervisor, incarnation, tasks, .. } => {
-                JobResult::Lost(self.heartbeat(supervisor, incarnation.as_ref(), tasks, now, queued)?)
-            }
+            Job::Heartbeat { .. } => JobResult::Lost(self.heartbeat(&job.inputs(), now, queued)?),
             Job::Assign { push, .. } => {
                 queued.any = true;
                 JobResult::Assigned(self.assign(push, now)?)
@@ -256,19 +255,18 @@ impl Machine {
         Ok(result)
     }
 
+    /// The tasks whose leases could not be renewed.
     fn heartbeat(
         &mut self,
-        supervisor: &str,
-        incarnation: Option<&Incarnation>,
-        tasks: &[u64],
+        renewals: &[Cow<'_, Input>],
         now: Timestamp,
         queued: &mut Queued,
     ) -> Result<Vec<u64>, Failure> {
         let mut lost = Vec::new();
-        for &task in tasks {
-            let (supervisor, incarnation) = (supervisor.to_owned(), incarnation.cloned());
-            let input = Input::RenewLease { task, supervisor, incarnation };
-            if self.decide(&input, now, queued)?.is_err() {
+        for renewal in renewals {
+            if self.decide(renewal, now, queued)?.is_err()
+                && let Input::RenewLease { task, .. } = **renewal
+            {
                 lost.push(task);
             }
         }
@@ -311,7 +309,7 @@ impl Machine {
                 fan_outs.into_iter().map(Input::Unfold).collect()
             }
         };
-        self.writer.ahead(inputs.iter().map(Wanted::for_input).collect());
+        self.writer.ahead(&mut inputs.iter().map(Wanted::for_input));
         let mut done = 0;
         for input in &inputs {
             // Nobody waits for these; what the clock may not do, the ledger says.
@@ -355,7 +353,7 @@ impl Machine {
             let (supervisor, request) = (claim.supervisor.clone(), request.clone());
             Input::ClaimTask { task, supervisor, request }
         };
-        self.writer.ahead(found.iter().map(|&task| Wanted::for_input(&input(task))).collect());
+        self.writer.ahead(&mut found.iter().map(|&task| Wanted::for_input(&input(task))));
         for task in tasks {
             queued.offers.tried(task);
             self.grant(&input(task), now, queued, &mut granted)?;

@@ -16,10 +16,7 @@ pub(super) struct Parked {
 impl Parked {
     /// Whether this claim may take a task of this workflow and state.
     pub(super) fn may_take(&self, workflow: &str, state: &str) -> bool {
-        match &self.claim.filter.states {
-            None => true,
-            Some(states) => states.iter().any(|(w, s)| w == workflow && s == state),
-        }
+        self.claim.filter.names(workflow, state)
     }
 }
 

@@ -53,7 +53,7 @@ impl Writer for Watched {
     fn begin(&mut self) -> Result<(), Failure> {
         self.writer.begin()
     }
-    fn ahead(&mut self, wanted: Vec<Wanted>) {
+    fn ahead(&mut self, wanted: &mut dyn Iterator<Item = Wanted>) {
         self.writer.ahead(wanted);
     }
     fn load(&mut self, wanted: &Wanted) -> Result<Loaded, Failure> {

@@ -16,7 +16,9 @@ pub(in crate::decide) fn settle(
     loaded: &Loaded,
     now: Timestamp,
 ) -> Result<Option<(Loaded, Vec<Change>)>, Missing> {
-    let Some(member) = &loaded.member else { return Ok(None) };
+    let Some(member) = loaded.member.as_ref().filter(|_| !loaded.ancestors.is_empty()) else {
+        return Ok(None);
+    };
     let served = rules.catalog.workflow(&member.token.workflow, &member.token.structure);
     let line: Vec<&Token> = std::iter::once(&member.token).chain(&loaded.ancestors).collect();
     let behind = line.windows(2).any(|pair| outstanding(pair[0], pair[1]).is_some());
